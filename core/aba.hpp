@@ -1,0 +1,269 @@
+// Forward dynamics: the articulated-body algorithm in link coordinates with classical accelerations
+// ([HAND07] ch. 3; Featherstone).
+//
+// Spherical and free joints have a branch of their own: their joint-space inertia is the whole angular block J (or
+// the whole inertia), so that only the linear block M - C J^-1 C^T passes to the parent.
+#pragma once
+#include "elastic.hpp"
+#include "joints.hpp"
+
+UKEMI_BEGIN
+
+template <class T> struct AbaBody {
+    Placement<T> X;
+    Vec3<T> w;
+    Vec3<T> gamma;   // linear bias acceleration, parent coordinates
+    Vec3<T> zeta;    // angular bias acceleration, child coordinates
+    Inertia<T> I;    // articulated inertia
+    Force<T> F;      // articulated bias force
+    Vec3<T> a, alpha;
+};
+
+/// Work of one pack of states: bodies, and per freedom six gains U D^-1, the solved torque D^-1 u, and the torque.
+template <class T> struct AbaWork {
+    AbaBody<T>* bodies;
+    T* gain;   // 6 nv
+    T* drive;  // nv: D^-1 u
+    T* tau;    // nv: applied torque with springs and dampers
+};
+
+template <class T> UKEMI_INLINE Inertia<T> rigid_inertia(const Body& b) {
+    const T o{}, m = b.mass + T{}, x = b.h.x + T{}, y = b.h.y + T{}, z = b.h.z + T{};
+    return {{m, o, o, m, o, m},
+            {o, z, -y, -z, o, x, y, -x, o},  // C = -[h]x
+            {b.I.xx + T{}, b.I.xy + T{}, b.I.xz + T{}, b.I.yy + T{}, b.I.yz + T{}, b.I.zz + T{}}};
+}
+
+/// Adds to the parent a wrench f, n (child coordinates, n at the child's origin; f already in parent coordinates).
+template <class T> UKEMI_INLINE void pass_force(AbaBody<T>& parent, const Placement<T>& X, const Vec3<T>& f_P, const Vec3<T>& n) {
+    parent.F.f += f_P;
+    parent.F.n += X.R * n + cross(X.p, f_P);
+}
+
+/// Adds to the parent an inertia whose only block is the linear one, given in parent coordinates.
+template <class T> UKEMI_INLINE void pass_linear(AbaBody<T>& parent, const Sym3<T>& K, const Vec3<T>& p) {
+    const Mat3<T> Kp = times_cross(K, p);
+    parent.I.M += K;
+    parent.I.C -= Kp;
+    parent.I.J -= symmetric_cross(p, Kp);
+}
+
+/// Adds to the parent a full inertia given in child coordinates, and the bias force that goes with it.
+template <class T>
+UKEMI_INLINE void pass_inertia(AbaBody<T>& parent, const Placement<T>& X, const Inertia<T>& I, const Force<T>& F, const Vec3<T>& gamma,
+                               const Vec3<T>& zeta) {
+    const Sym3<T> M = rotate(X.R, I.M);
+    const Mat3<T> C = mult(X.R * I.C, X.R);
+    const Mat3<T> C_P = [&] { Mat3<T> m = C; m -= times_cross(M, X.p); return m; }();
+    parent.I.M += M;
+    parent.I.C += C_P;
+    // J_P = R J R^T + [p] C_P + ([p] C)^T: the sum is symmetric, so each entry is read where it is cheapest
+    const Mat3<T> A = cross_times(X.p, C_P), B = cross_times(X.p, C);
+    parent.I.J += rotate(X.R, I.J);
+    parent.I.J += Sym3<T>{A.xx + B.xx, A.xy + B.yx, A.xz + B.zx, A.yy + B.yy, A.yz + B.zy, A.zz + B.zz};
+    const Vec3<T> f = X.R * (F.f + I.C * zeta) + M * gamma;
+    const Vec3<T> n = F.n + tmul(I.C, tmul(X.R, gamma)) + I.J * zeta;
+    pass_force(parent, X, f, n);
+}
+
+/// Cholesky factor and solve of a small symmetric positive matrix (n <= 6), lower triangle, in place.
+template <class T> UKEMI_INLINE void small_cholesky(T* D, int n) {
+    for (int j = 0; j < n; ++j) {
+        for (int k = 0; k < j; ++k) {
+            const T f = D[j * n + k] * D[k * n + k];
+            for (int i = j; i < n; ++i) D[i * n + j] -= D[i * n + k] * f;
+        }
+        for (int i = j + 1; i < n; ++i) D[i * n + j] = D[i * n + j] / D[j * n + j];
+    }
+}
+template <class T> UKEMI_INLINE void small_solve(const T* D, int n, T* x) {
+    for (int i = 0; i < n; ++i)
+        for (int k = 0; k < i; ++k) x[i] -= D[i * n + k] * x[k];
+    for (int i = 0; i < n; ++i) x[i] = x[i] / D[i * n + i];
+    for (int i = n - 1; i >= 0; --i)
+        for (int k = i + 1; k < n; ++k) x[i] -= D[k * n + i] * x[k];
+}
+
+/// Any joint through its subspace S: U = I S, D = S^T U + armature, gains U D^-1.
+template <class T> inline void absorb_general(const Body& b, const In<T>& q, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
+    const int n = b.nv;
+    Force<T> U[6];
+    T D[36];
+    Motion<T> S[6];
+    T* drive = work.drive + b.iv;
+    for (int k = 0; k < n; ++k) {
+        S[k] = subspace(b, x.X.R, q, k);
+        U[k].f = x.I.M * S[k].lin + x.I.C * S[k].ang;
+        U[k].n = tmul(x.I.C, S[k].lin) + x.I.J * S[k].ang;
+        drive[k] = work.tau[b.iv + k] - dot(S[k].lin, x.F.f) - dot(S[k].ang, x.F.n);
+    }
+    for (int i = 0; i < n; ++i) {
+        for (int j = 0; j < n; ++j) D[i * n + j] = dot(S[i].lin, U[j].f) + dot(S[i].ang, U[j].n);
+        D[i * n + i] += b.armature[i];
+    }
+    small_cholesky(D, n);
+    // gains: row c of U D^-1, for each of the six components
+    T* gain = work.gain + 6 * b.iv;
+    for (int c = 0; c < 6; ++c) {
+        T row[6];
+        for (int k = 0; k < n; ++k) {
+            const Force<T>& u = U[k];
+            row[k] = c == 0 ? u.f.x : c == 1 ? u.f.y : c == 2 ? u.f.z : c == 3 ? u.n.x : c == 4 ? u.n.y : u.n.z;
+        }
+        small_solve(D, n, row);
+        for (int k = 0; k < n; ++k) gain[6 * k + c] = row[k];
+    }
+    if (parent) {
+        Force<T> F = x.F;
+        Inertia<T> I = x.I;
+        for (int k = 0; k < n; ++k) {
+            const T* g = gain + 6 * k;
+            const Vec3<T> gf = {g[0], g[1], g[2]}, gn = {g[3], g[4], g[5]};
+            F.f += gf * drive[k];  // U D^-1 u
+            F.n += gn * drive[k];
+            const Force<T>& u = U[k];
+            I.M -= Sym3<T>{gf.x * u.f.x, gf.x * u.f.y, gf.x * u.f.z, gf.y * u.f.y, gf.y * u.f.z, gf.z * u.f.z};
+            I.C -= Mat3<T>{gf.x * u.n.x, gf.x * u.n.y, gf.x * u.n.z, gf.y * u.n.x, gf.y * u.n.y, gf.y * u.n.z, gf.z * u.n.x, gf.z * u.n.y, gf.z * u.n.z};
+            I.J -= Sym3<T>{gn.x * u.n.x, gn.x * u.n.y, gn.x * u.n.z, gn.y * u.n.y, gn.y * u.n.z, gn.z * u.n.z};
+        }
+        pass_inertia(*parent, x.X, I, F, x.gamma, x.zeta);
+    }
+    small_solve(D, n, drive);
+}
+
+template <class T> UKEMI_INLINE void absorb_revolute(const Body& b, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
+    const Vec3<T> Uf = x.I.C * b.axis, Un = x.I.J * b.axis;
+    const T d = 1.0 / (dot(b.axis, Un) + b.armature[0]);
+    const T u = work.tau[b.iv] - dot(b.axis, x.F.n);
+    const Vec3<T> gf = Uf * d, gn = Un * d;
+    T* g = work.gain + 6 * b.iv;
+    g[0] = gf.x, g[1] = gf.y, g[2] = gf.z, g[3] = gn.x, g[4] = gn.y, g[5] = gn.z;
+    work.drive[b.iv] = u * d;
+    if (!parent) return;
+    Inertia<T> I = x.I;
+    I.M -= Sym3<T>{gf.x * Uf.x, gf.x * Uf.y, gf.x * Uf.z, gf.y * Uf.y, gf.y * Uf.z, gf.z * Uf.z};
+    I.C -= Mat3<T>{gf.x * Un.x, gf.x * Un.y, gf.x * Un.z, gf.y * Un.x, gf.y * Un.y, gf.y * Un.z, gf.z * Un.x, gf.z * Un.y, gf.z * Un.z};
+    I.J -= Sym3<T>{gn.x * Un.x, gn.x * Un.y, gn.x * Un.z, gn.y * Un.y, gn.y * Un.z, gn.z * Un.z};
+    pass_inertia(*parent, x.X, I, Force<T>{x.F.f + gf * u, x.F.n + gn * u}, x.gamma, x.zeta);
+}
+
+/// Stores G = C J^-1 and the angular acceleration J^-1 u that the torque alone would give.
+template <class T> UKEMI_INLINE void absorb_spherical(const Body& b, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
+    const Sym3<T> J_inv = inverse(x.I.J);
+    const Mat3<T> G = x.I.C * J_inv;
+    const Vec3<T> tau = {work.tau[b.iv], work.tau[b.iv + 1], work.tau[b.iv + 2]};
+    const Vec3<T> u = tau - x.F.n, drive = J_inv * u;
+    T* d = work.drive + b.iv;
+    d[0] = drive.x, d[1] = drive.y, d[2] = drive.z;
+    *reinterpret_cast<Mat3<T>*>(work.gain + 6 * b.iv) = G;
+    if (!parent) return;
+    Sym3<T> M = x.I.M;
+    M -= symmetric_product(G, x.I.C);
+    const Sym3<T> K = rotate(x.X.R, M);
+    pass_linear(*parent, K, x.X.p);
+    pass_force(*parent, x.X, x.X.R * (x.F.f + G * u) + K * x.gamma, tau);
+}
+
+/// A free joint takes all of the body's inertia: the parent feels only the torque applied in the joint.
+template <class T> UKEMI_INLINE void absorb_free(const Body& b, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
+    const T* tau = work.tau + b.iv;
+    const Vec3<T> tau_f = {tau[0], tau[1], tau[2]}, tau_n = {tau[3], tau[4], tau[5]};
+    const Sym3<T> J_inv = inverse(x.I.J);
+    const Mat3<T> G = x.I.C * J_inv;
+    Sym3<T> M = x.I.M;
+    M -= symmetric_product(G, x.I.C);
+    const Vec3<T> u_n = tau_n - x.F.n;
+    x.a = inverse(M) * (tau_f - x.F.f - G * u_n);
+    x.alpha = J_inv * u_n - tmul(G, x.a);
+    if (parent) pass_force(*parent, x.X, x.X.R * tau_f, tau_n);
+}
+
+/// qdd of the tree under tau, gravity and external wrenches (per body, body coordinates; may be absent).
+template <class T>
+inline void aba(const Tree& tree, const In<T>& q, const In<T>& v, const In<T>& tau, const In<T>& external, const Vec3<double>& gravity,
+                const AbaWork<T>& work, const Out<T>& out) {
+    const int n = static_cast<int>(tree.bodies.size());
+    for (int k = 0; k < tree.nv; ++k) work.tau[k] = tau ? tau[k] : T{};
+    for_each_elastic_torque(tree, q, v, [&](int lane, int k, double torque) {
+        reinterpret_cast<double*>(work.tau + k)[lane] -= torque;
+    });
+
+    // Outwards: velocities, velocity-product accelerations, rigid inertias and their bias forces.
+    for (int i = 0; i < n; ++i) {
+        const Body& b = tree.bodies[i];
+        AbaBody<T>& x = work.bodies[i];
+        x.X = placement(b, q);
+        const Rates<T> r = rates(b, x.X.R, q, v);
+        x.w = r.w;
+        x.gamma = r.gamma;
+        x.zeta = r.zeta;
+        if (b.parent >= 0) {
+            const Vec3<T>& w_P = work.bodies[b.parent].w;
+            const Vec3<T> w_in = tmul(x.X.R, w_P);
+            Vec3<T> wp = cross(w_P, x.X.p);
+            if (r.slides) wp += r.p_dot * 2.0;
+            x.gamma += cross(w_P, wp);
+            x.zeta += cross(w_in, r.w);
+            x.w += w_in;
+        }
+        x.I = rigid_inertia<T>(b);
+        x.F.f = cross(x.w, cross(x.w, b.h));
+        x.F.n = cross(x.w, b.I * x.w);
+        if (external) {
+            x.F.f -= load3(external, 6 * i);
+            x.F.n -= load3(external, 6 * i + 3);
+        }
+    }
+
+    // Inwards: articulated inertias.
+    for (int i = n - 1; i >= 0; --i) {
+        const Body& b = tree.bodies[i];
+        AbaBody<T>& x = work.bodies[i];
+        AbaBody<T>* parent = b.parent < 0 ? nullptr : &work.bodies[b.parent];
+        if (b.kind == JointKind::spherical && !b.armed) absorb_spherical(b, x, parent, work);
+        else if (b.kind == JointKind::revolute) absorb_revolute(b, x, parent, work);
+        else if (b.kind == JointKind::free && !b.armed) absorb_free(b, x, parent, work);
+        else absorb_general(b, q, x, parent, work);
+    }
+
+    // Outwards: accelerations.
+    const Vec3<T> a_world = {-gravity.x + T{}, -gravity.y + T{}, -gravity.z + T{}};
+    for (int i = 0; i < n; ++i) {
+        const Body& b = tree.bodies[i];
+        AbaBody<T>& x = work.bodies[i];
+        Vec3<T> a = a_world + x.gamma, alpha = x.zeta;
+        if (b.parent >= 0) {
+            const AbaBody<T>& P = work.bodies[b.parent];
+            a = P.a + cross(P.alpha, x.X.p) + x.gamma;
+            alpha += tmul(x.X.R, P.alpha);
+        }
+        a = tmul(x.X.R, a);
+        const T *g = work.gain + 6 * b.iv, *drive = work.drive + b.iv;
+        if (b.kind == JointKind::spherical && !b.armed) {
+            const Mat3<T>& G = *reinterpret_cast<const Mat3<T>*>(g);
+            x.a = a;
+            x.alpha = Vec3<T>{drive[0], drive[1], drive[2]} - tmul(G, a);
+            store3(out, b.iv, x.alpha - alpha);
+        } else if (b.kind == JointKind::revolute) {
+            const T qdd = drive[0] - (g[0] * a.x + g[1] * a.y + g[2] * a.z + g[3] * alpha.x + g[4] * alpha.y + g[5] * alpha.z);
+            out.set(b.iv, qdd);
+            x.a = a;
+            x.alpha = alpha + b.axis * qdd;
+        } else if (b.kind == JointKind::free && !b.armed) {
+            store3(out, b.iv, x.a - a);
+            store3(out, b.iv + 3, x.alpha - alpha);
+        } else {
+            x.a = a;
+            x.alpha = alpha;
+            for (int k = 0; k < b.nv; ++k, g += 6) {
+                const T qdd = drive[k] - (g[0] * a.x + g[1] * a.y + g[2] * a.z + g[3] * alpha.x + g[4] * alpha.y + g[5] * alpha.z);
+                const Motion<T> S = subspace(b, x.X.R, q, k);
+                out.set(b.iv + k, qdd);
+                x.a += S.lin * qdd;
+                x.alpha += S.ang * qdd;
+            }
+        }
+    }
+}
+
+UKEMI_END

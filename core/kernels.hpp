@@ -1,0 +1,42 @@
+// The table of functions that each instruction-set level offers to the bindings.
+#pragma once
+#include <cstddef>
+
+#include "types.hpp"
+
+namespace ukemi {
+
+/// A batch of independent states: each array by its first element and the distance between states (0: shared by all).
+struct Batch {
+    const Tree* tree;
+    struct Array { const double* data = nullptr; std::ptrdiff_t stride = 0; } q, v, x, external;
+    double gravity[3] = {0, 0, 0};
+    int link = 0;
+    double point[3] = {0, 0, 0};
+    double dt = 0;
+    double* out = nullptr;
+    std::ptrdiff_t out_stride = 0;
+};
+
+/// Works on states begin..end of a batch; `scratch` holds Kernels::scratch_bytes(tree) bytes, aligned to 64.
+using Kernel = void (*)(const Batch&, std::ptrdiff_t begin, std::ptrdiff_t end, void* scratch);
+
+struct Kernels {
+    const char* name;
+    int lanes;
+    std::size_t (*scratch_bytes)(const Tree&);
+    Kernel forward_dynamics, inverse_dynamics, mass_matrix, link_poses, jacobian, jacobian_rate, mechanics, integrate, difference;
+    void (*factorize)(const Tree&, double* M);
+    void (*solve)(const Tree&, const double* L, double* x);
+    void (*retract)(const Tree&, const double* q0, const double* x, double* q);
+    void (*chart_rate)(const Tree&, const double* x, const double* q, const double* v, double* rate);
+};
+
+/// The best level for this processor, chosen once.
+const Kernels& kernels();
+/// Uses another level instead (for tests and comparisons); false if this processor cannot run it.
+bool choose_level(const char* name);
+/// All levels that this processor can run, the best last.
+std::size_t available_levels(const Kernels** levels, std::size_t capacity);
+
+}  // namespace ukemi

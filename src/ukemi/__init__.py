@@ -1,0 +1,28 @@
+"""ukemi: the dynamics of human figures, how they move while they touch, hold, let go, hit and land.
+
+Conventions: SI units, radians, z up; quaternions (w, x, y, z); spatial vectors linear part first; leading axes of
+arrays are batch or time axes. See docs/conventions.md.
+"""
+
+from ukemi._core import set_threads, threads
+from ukemi.dynamics.forward import InertiaFactor, forward_dynamics, mass_matrix
+from ukemi.dynamics.inverse import bias, inverse_dynamics
+from ukemi.dynamics.kinematics import center_of_mass, difference, integrate, jacobian, jacobian_rate, link_poses
+from ukemi.dynamics.momentum import energy, kinetic_energy, momentum, potential_energy
+from ukemi.errors import (
+    FileFormatError,
+    InvalidInputError,
+    ModelError,
+    SimulationError,
+    SingularError,
+    UkemiError,
+    UkemiWarning,
+    UnknownNameError,
+)
+from ukemi.model.builder import Builder
+from ukemi.model.joints import Fixed, Free, Planar, Prismatic, Revolute, Spherical, Universal
+from ukemi.model.model import Model
+from ukemi.model.pose import Pose
+from ukemi.model.shapes import Box, Capsule, ConvexMesh, Cylinder, Sphere
+
+__version__ = "0.1.0"

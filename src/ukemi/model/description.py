@@ -1,0 +1,66 @@
+"""The neutral description of a mechanism: what readers and the builder make, and what is compiled into a Model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ukemi.model.inertia import MassProperties
+from ukemi.model.joints import Joint
+from ukemi.model.pose import Pose
+from ukemi.model.shapes import Shape
+
+WORLD = "world"
+
+
+@dataclass(frozen=True)
+class LinkDescription:
+    """A link, the joint above it, and where that joint stands in the parent link (at q = 0 the link's own frame)."""
+
+    name: str
+    parent: str
+    joint: Joint
+    joint_name: str
+    at: Pose
+    mass_properties: MassProperties
+    shapes: tuple[Shape, ...] = ()
+
+
+@dataclass(frozen=True)
+class LoopClosure:
+    """Two links joined across branches: at ``at_a`` on link a and ``at_b`` on link b, leaving ``joint`` free."""
+
+    name: str
+    a: str
+    b: str
+    joint: Joint
+    at_a: Pose
+    at_b: Pose
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """q[joint] = multiplier q[master] + offset: a mimic joint."""
+
+    joint: str
+    master: str
+    multiplier: float
+    offset: float
+
+
+@dataclass(frozen=True)
+class Landmark:
+    """A named frame on a link, such as a sole or a grip."""
+
+    link: str
+    at: Pose
+
+
+@dataclass
+class Description:
+    """All links of a mechanism, in any order, and what ties them together besides the tree."""
+
+    name: str
+    links: list[LinkDescription] = field(default_factory=list)
+    loops: list[LoopClosure] = field(default_factory=list)
+    couplings: list[Coupling] = field(default_factory=list)
+    landmarks: dict[str, Landmark] = field(default_factory=dict)

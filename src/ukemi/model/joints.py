@@ -1,0 +1,231 @@
+"""Joints: what a link may do relative to its parent.
+
+The child's frame coincides with the joint frame when the coordinates are zero. Coordinates q and velocities v:
+
+=========== ==== ==== ======================================== =============================================
+joint       nq   nv   q                                        v
+=========== ==== ==== ======================================== =============================================
+Fixed       0    0
+Revolute    1    1    angle about the axis                     its rate
+Prismatic   1    1    distance along the axis                  its rate
+Universal   2    2    angles: first axis, then second          their rates
+Spherical   4    3    quaternion (w, x, y, z)                  angular velocity of the child in its own frame
+Planar      3    3    x, y in the plane, angle about normal    their rates
+Free        7    6    position, quaternion (w, x, y, z)        linear and angular velocity in the link's frame
+=========== ==== ==== ======================================== =============================================
+
+Springs and dampers of a joint act in forward and inverse dynamics: tau = -K difference(rest, q) - B v (for a spherical
+joint the exact gradient of 1/2 r^T K r, r the rotation vector from the rest pose).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ukemi.errors import InvalidInputError
+from ukemi.model.arrays import Array, direction, frozen, numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """What all joints carry; every number may be left out.
+
+    limits: (lower, upper) of the coordinate, or one pair per coordinate; a spherical joint takes the largest
+        rotation angle as (0, angle).
+    stiffness: a number, or a symmetric nv x nv matrix that couples the joint's freedoms [N m/rad, N/m].
+    rest: coordinates q where the spring is slack; the zero pose by default.
+    damping: a number or a nv x nv matrix [N m s/rad, N s/m].
+    armature: inertia of the drive, added to the diagonal of the inertia matrix; a number or one per freedom.
+    effort: the largest torque or force of the actuator; a number or one per freedom.
+    """
+
+    _: KW_ONLY
+    limits: ArrayLike | None = None
+    stiffness: ArrayLike | None = None
+    rest: ArrayLike | None = None
+    damping: ArrayLike | None = None
+    armature: ArrayLike = 0.0
+    effort: ArrayLike | None = None
+
+    nq: ClassVar[int] = 0
+    nv: ClassVar[int] = 0
+    #: the core's number of this kind; -1: no freedom
+    kind: ClassVar[int] = -1
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        if self.limits is not None:
+            object.__setattr__(self, "limits", self._checked_limits(f"{name}.limits"))
+        for what in ("stiffness", "damping"):
+            value = getattr(self, what)
+            if value is not None:
+                object.__setattr__(self, what, self._checked_matrix(f"{name}.{what}", value, what == "stiffness"))
+        object.__setattr__(self, "rest", self._checked_rest(f"{name}.rest"))
+        object.__setattr__(self, "armature", self._per_freedom(f"{name}.armature", self.armature, allow_zero=True))
+        if self.effort is not None:
+            object.__setattr__(self, "effort", self._per_freedom(f"{name}.effort", self.effort, allow_zero=True))
+
+    def neutral(self) -> Array:
+        """Coordinates of the zero pose."""
+        return np.zeros(self.nq)
+
+    def axes(self) -> Array:
+        """The core's two axes."""
+        return np.zeros(6)
+
+    def _limit_rows(self) -> int:
+        return self.nv
+
+    def _checked_limits(self, name: str) -> Array:
+        rows = self._limit_rows()
+        if rows == 0:
+            raise InvalidInputError(f"{name}: this joint has no coordinate to limit")
+        shapes = ((2,), (1, 2)) if rows == 1 else ((rows, 2),)
+        try:
+            pairs = np.array(self.limits, dtype=np.float64)
+        except (TypeError, ValueError) as cause:
+            raise InvalidInputError(f"{name}: expected (lower, upper), got {self.limits!r}") from cause
+        if pairs.shape not in shapes:
+            raise InvalidInputError(f"{name}: expected {' or '.join(map(str, shapes))}, got shape {pairs.shape}")
+        pairs = pairs.reshape(rows, 2)
+        if np.isnan(pairs).any() or (pairs[:, 0] > pairs[:, 1]).any():
+            raise InvalidInputError(f"{name}: expected lower <= upper, got {pairs.tolist()}")
+        return frozen(pairs)
+
+    def _checked_matrix(self, name: str, value: ArrayLike, symmetric: bool) -> Array:
+        m = numbers(name, value, (), (self.nv, self.nv))
+        full = float(m) * np.eye(self.nv) if m.shape == () else m
+        if symmetric and not np.allclose(full, full.T, rtol=1e-9, atol=0):
+            raise InvalidInputError(f"{name}: expected a symmetric matrix, got {full.tolist()}")
+        smallest = np.linalg.eigvalsh(0.5 * (full + full.T)).min(initial=0.0)
+        if smallest < -1e-9 * np.abs(full).max(initial=0.0):
+            raise InvalidInputError(f"{name}: expected no negative direction, got {full.tolist()}")
+        return frozen(full)
+
+    def _checked_rest(self, name: str) -> Array:
+        if self.rest is None:
+            return frozen(self.neutral())
+        rest = numbers(name, self.rest, *(((), (1,)) if self.nq == 1 else ((self.nq,),))).reshape(self.nq)
+        if self.nq >= 4 and abs(float(np.linalg.norm(rest[-4:])) - 1) > 1e-6:
+            raise InvalidInputError(f"{name}: expected a unit quaternion (w, x, y, z), got {rest[-4:].tolist()}")
+        return frozen(rest)
+
+    def _per_freedom(self, name: str, value: ArrayLike, allow_zero: bool) -> Array:
+        x = np.array(value, dtype=np.float64)
+        if x.shape not in ((), (self.nv,)) or np.isnan(x).any() or (x < 0).any():
+            raise InvalidInputError(f"{name}: expected a number or {self.nv} of them, not negative, got {value!r}")
+        return frozen(np.broadcast_to(x, (self.nv,)))
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed(Joint):
+    """No freedom: the link is part of its parent."""
+
+
+@dataclass(frozen=True, eq=False)
+class _AxisJoint(Joint):
+    axis: ArrayLike = (0, 0, 1)
+    nq: ClassVar[int] = 1
+    nv: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "axis", direction(f"{type(self).__name__}.axis", self.axis))
+        super().__post_init__()
+
+    def axes(self) -> Array:
+        return np.concatenate([np.asarray(self.axis), np.zeros(3)])
+
+
+@dataclass(frozen=True, eq=False)
+class Revolute(_AxisJoint):
+    """Turns about an axis through the joint's origin."""
+
+    kind: ClassVar[int] = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Prismatic(_AxisJoint):
+    """Slides along an axis."""
+
+    kind: ClassVar[int] = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Universal(Joint):
+    """Two rotations: about ``first`` (fixed in the parent), then about ``second`` (fixed in the child)."""
+
+    first: ArrayLike = (1, 0, 0)
+    second: ArrayLike = (0, 1, 0)
+    nq: ClassVar[int] = 2
+    nv: ClassVar[int] = 2
+    kind: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        first, second = direction("Universal.first", self.first), direction("Universal.second", self.second)
+        if np.linalg.norm(np.cross(first, second)) < 1e-6:
+            raise InvalidInputError("Universal: expected two different axes, got parallel ones")
+        object.__setattr__(self, "first", first)
+        object.__setattr__(self, "second", second)
+        super().__post_init__()
+
+    def axes(self) -> Array:
+        return np.concatenate([np.asarray(self.first), np.asarray(self.second)])
+
+
+@dataclass(frozen=True, eq=False)
+class Spherical(Joint):
+    """Turns freely about its origin."""
+
+    nq: ClassVar[int] = 4
+    nv: ClassVar[int] = 3
+    kind: ClassVar[int] = 3
+
+    def neutral(self) -> Array:
+        return np.array((1.0, 0, 0, 0))
+
+    def _limit_rows(self) -> int:
+        return 1
+
+
+@dataclass(frozen=True, eq=False)
+class Planar(Joint):
+    """Slides in the plane through the joint's origin and turns about its normal.
+
+    ``x`` is the direction of the first coordinate; by default the parent's x axis laid into the plane.
+    """
+
+    normal: ArrayLike = (0, 0, 1)
+    x: ArrayLike | None = None
+    nq: ClassVar[int] = 3
+    nv: ClassVar[int] = 3
+    kind: ClassVar[int] = 4
+
+    def __post_init__(self) -> None:
+        normal = direction("Planar.normal", self.normal)
+        x = (np.eye(3)[0] if abs(normal[0]) < 0.9 else np.eye(3)[1]) if self.x is None else self.x
+        in_plane = numbers("Planar.x", x, (3,)) - (np.asarray(x) @ normal) * normal
+        object.__setattr__(self, "normal", normal)
+        object.__setattr__(self, "x", direction("Planar.x (its part in the plane)", in_plane))
+        super().__post_init__()
+
+    def axes(self) -> Array:
+        return np.concatenate([np.asarray(self.normal), np.asarray(self.x)])
+
+
+@dataclass(frozen=True, eq=False)
+class Free(Joint):
+    """No constraint: a floating base."""
+
+    nq: ClassVar[int] = 7
+    nv: ClassVar[int] = 6
+    kind: ClassVar[int] = 5
+
+    def neutral(self) -> Array:
+        return np.array((0.0, 0, 0, 1, 0, 0, 0))
+
+    def _limit_rows(self) -> int:
+        return 0

@@ -1,0 +1,275 @@
+"""Model: a mechanism, frozen and numbered depth-first, with its compiled tree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ukemi import _core
+from ukemi.errors import ModelError, UnknownNameError
+from ukemi.model.arrays import Array
+from ukemi.model.description import WORLD, Coupling, Description, Landmark, LinkDescription, LoopClosure
+from ukemi.model.inertia import MassProperties
+from ukemi.model.joints import Joint
+from ukemi.model.pose import Pose
+from ukemi.model.shapes import Shape
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A link of a model, with the pointers of [SV00] IV: parent, child and brother."""
+
+    model: Model
+    index: int
+    name: str
+    joint: Joint
+    joint_name: str
+    at: Pose
+    mass_properties: MassProperties
+    shapes: tuple[Shape, ...]
+    #: where the joint's coordinates and velocities stand in q and v
+    q: slice
+    v: slice
+    _parent: int
+    _children: tuple[int, ...]
+    _brother: int
+
+    @property
+    def parent(self) -> Link | None:
+        """The link towards the ground; None: the ground itself."""
+        return None if self._parent < 0 else self.model.links[self._parent]
+
+    @property
+    def children(self) -> tuple[Link, ...]:
+        return tuple(self.model.links[i] for i in self._children)
+
+    @property
+    def child(self) -> Link | None:
+        """The first child."""
+        return self.model.links[self._children[0]] if self._children else None
+
+    @property
+    def brother(self) -> Link | None:
+        """The next link with the same parent."""
+        return None if self._brother < 0 else self.model.links[self._brother]
+
+    def __repr__(self) -> str:
+        return f"<link {self.name!r}: {type(self.joint).__name__} on {self.parent.name if self.parent else WORLD}>"
+
+
+class Model:
+    """A mechanism that never changes. Make one with `human`, `load` or `Builder`.
+
+    Attributes:
+        name: of the mechanism.
+        nq, nv, nlinks: numbers of coordinates, velocities and links.
+        links: all links in depth-first order; `link_names` and `joint_names` in the same order.
+        mass: total mass [kg].
+        landmarks: named frames on links.
+        loops, couplings: joints across branches and mimic joints. They do not act in tree dynamics; a World closes them.
+    """
+
+    def __init__(self, description: Description) -> None:
+        ordered = _depth_first(description)
+        index = {link.name: i for i, link in enumerate(ordered)}
+        self.name = description.name
+        self.nlinks = len(ordered)
+        self.links: tuple[Link, ...] = tuple(_links(self, ordered, index))
+        self.link_names: tuple[str, ...] = tuple(link.name for link in ordered)
+        self.joint_names: tuple[str, ...] = tuple(link.joint_name for link in ordered)
+        self.mass = float(sum(link.mass_properties.mass for link in ordered))
+        self.landmarks: dict[str, Landmark] = dict(description.landmarks)
+        self.loops: tuple[LoopClosure, ...] = tuple(description.loops)
+        self.couplings: tuple[Coupling, ...] = tuple(description.couplings)
+        self._index = index
+        self._joint_index = {name: i for i, name in enumerate(self.joint_names)}
+        if len(self._joint_index) < self.nlinks:
+            twice = next(name for name in self.joint_names if self.joint_names.count(name) > 1)
+            raise ModelError(f"joint {twice!r}: the name is taken")
+        for landmark in self.landmarks.values():
+            self.link(landmark.link)
+        for loop in self.loops:
+            for end in (loop.a, loop.b):
+                if end != WORLD:
+                    self.link(end)
+        for coupling in self.couplings:
+            self.joint(coupling.joint), self.joint(coupling.master)
+        self.tree = _compile(self.links)
+        self.nq, self.nv = self.tree.nq, self.tree.nv
+
+    def link(self, name: str) -> Link:
+        """The link of this name.
+
+        Raises:
+            UnknownNameError: with the nearest names that exist.
+        """
+        return self.links[self.link_index(name)]
+
+    def link_index(self, name: str) -> int:
+        try:
+            return self._index[name]
+        except (KeyError, TypeError):
+            raise UnknownNameError("link", name, self.link_names) from None
+
+    def joint(self, name: str) -> Link:
+        """The link that hangs on the joint of this name; its ``q`` and ``v`` slices are the joint's."""
+        try:
+            return self.links[self._joint_index[name]]
+        except (KeyError, TypeError):
+            raise UnknownNameError("joint", name, self.joint_names) from None
+
+    def neutral(self) -> Array:
+        """q of the zero pose: zeros, and unit quaternions."""
+        return np.concatenate([link.joint.neutral() for link in self.links] or [np.zeros(0)])
+
+    def random(self, rng: np.random.Generator) -> tuple[Array, Array]:
+        """A random state q, v: joints within their limits (within +-pi, +-1 m without), velocities standard normal."""
+        q = self.neutral()
+        for link in self.links:
+            q[link.q] = _random_coordinates(link.joint, rng)
+        return q, rng.standard_normal(self.nv)
+
+    def limits(self) -> Array:
+        """(nq, 2): lower and upper limit of every coordinate; infinite where there is none, or on quaternions."""
+        pairs = np.tile((-np.inf, np.inf), (self.nq, 1))
+        for link in self.links:
+            if link.joint.limits is not None and link.joint.nq == link.joint.nv:
+                pairs[link.q] = link.joint.limits
+        return pairs
+
+    def __repr__(self) -> str:
+        return f"<model {self.name!r}: {self.nlinks} links, nq {self.nq}, nv {self.nv}, {self.mass:.4g} kg>"
+
+
+def _random_coordinates(joint: Joint, rng: np.random.Generator) -> Array:
+    q = rng.uniform(-1, 1, joint.nq)
+    if joint.nq >= 4:
+        quaternion = rng.standard_normal(4)
+        q[-4:] = quaternion / np.linalg.norm(quaternion)
+    elif joint.limits is not None:
+        lower, upper = np.asarray(joint.limits).T
+        lower, upper = np.maximum(lower, -np.pi), np.minimum(upper, np.pi)
+        q = lower + (upper - lower) * rng.uniform(size=joint.nq)
+    return q
+
+
+def _depth_first(description: Description) -> list[LinkDescription]:
+    """All links so that each stands after its parent and subtrees are contiguous; children in the order of building."""
+    children: dict[str, list[LinkDescription]] = {WORLD: []}
+    for link in description.links:
+        if link.name in children:
+            raise ModelError(f"link {link.name!r}: the name is taken")
+        children[link.name] = []
+    for link in description.links:
+        if link.parent not in children:
+            raise UnknownNameError("link", link.parent, list(children))
+        children[link.parent].append(link)
+    ordered: list[LinkDescription] = []
+    pending = children[WORLD][::-1]
+    while pending:
+        link = pending.pop()
+        ordered.append(link)
+        pending.extend(children[link.name][::-1])
+    if len(ordered) < len(description.links):
+        reached = {link.name for link in ordered}
+        lost = [link.name for link in description.links if link.name not in reached]
+        raise ModelError(f"links {', '.join(lost[:8])} hang on each other in a cycle: every link must lead to {WORLD!r}")
+    return ordered
+
+
+def _links(model: Model, ordered: list[LinkDescription], index: dict[str, int]) -> Iterator[Link]:
+    children: list[list[int]] = [[] for _ in ordered]
+    roots: list[int] = []
+    for i, link in enumerate(ordered):
+        (roots if link.parent == WORLD else children[index[link.parent]]).append(i)
+    brother = [-1] * len(ordered)
+    for family in (roots, *children):
+        for older, younger in zip(family, family[1:], strict=False):
+            brother[older] = younger
+    iq = iv = 0
+    for i, link in enumerate(ordered):
+        joint = link.joint
+        yield Link(
+            model,
+            i,
+            link.name,
+            joint,
+            link.joint_name,
+            link.at,
+            link.mass_properties,
+            link.shapes,
+            slice(iq, iq + joint.nq),
+            slice(iv, iv + joint.nv),
+            index.get(link.parent, -1),
+            tuple(children[i]),
+            brother[i],
+        )
+        iq += joint.nq
+        iv += joint.nv
+
+
+def _compile(links: tuple[Link, ...]) -> _core.Tree:
+    """The core's tree: links on fixed joints are lumped with the body that carries them."""
+    body_of: list[int] = []  # per link
+    pose_in_body: list[Pose] = []
+    bodies: list[Link] = []
+    body_parents: list[int] = []
+    frames: list[Array] = []
+    masses: list[MassProperties] = []
+    for link in links:
+        parent = link.parent
+        carrier = -1 if parent is None else body_of[parent.index]
+        at = link.at if parent is None else pose_in_body[parent.index] @ link.at
+        if link.joint.nv == 0:
+            body_of.append(carrier)
+            pose_in_body.append(at)
+            if carrier >= 0:
+                masses[carrier] += link.mass_properties.moved(at)
+        else:
+            body_of.append(len(bodies))
+            pose_in_body.append(Pose())
+            bodies.append(link)
+            body_parents.append(carrier)
+            frames.append(_frame(at))
+            masses.append(link.mass_properties)
+    elastic = [(i, link.joint) for i, link in enumerate(bodies) if _is_elastic(link.joint)]
+    return _core.Tree(
+        [link.joint_name for link in bodies],
+        body_parents,
+        [link.joint.kind for link in bodies],
+        _stack(frames, 12),
+        _stack([m.spatial for m in masses], 10),
+        _stack([link.joint.axes() for link in bodies], 6),
+        _stack([_padded(link.joint.armature, 6) for link in bodies], 6),
+        body_of,
+        _stack([_frame(pose) for pose in pose_in_body], 12),
+        [i for i, _ in elastic],
+        _stack([_elastic(joint) for _, joint in elastic], 79),
+    )
+
+
+def _frame(pose: Pose) -> Array:
+    return np.concatenate([pose.R.ravel(), pose.position])
+
+
+def _stack(rows: list[Array], width: int) -> Array:
+    return np.array(rows, dtype=np.float64).reshape(len(rows), width)
+
+
+def _padded(x: object, size: int) -> Array:
+    values = np.asarray(x, dtype=np.float64).ravel()
+    return np.concatenate([values, np.zeros(size - values.size)])
+
+
+def _is_elastic(joint: Joint) -> bool:
+    return any(x is not None and np.any(np.asarray(x)) for x in (joint.stiffness, joint.damping))
+
+
+def _elastic(joint: Joint) -> Array:
+    """Stiffness (36), damping (36) and rest (7), each padded with zeros."""
+    nothing = np.zeros((joint.nv, joint.nv))
+    K = nothing if joint.stiffness is None else joint.stiffness
+    B = nothing if joint.damping is None else joint.damping
+    return np.concatenate([_padded(K, 36), _padded(B, 36), _padded(joint.rest, 7)])

@@ -1,0 +1,117 @@
+"""Poses: where a frame is, and how it is turned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ukemi.errors import InvalidInputError
+from ukemi.model.arrays import Array, frozen, numbers
+
+
+def rotation_matrix(quaternion: ArrayLike) -> Array:
+    """R of a unit quaternion (w, x, y, z)."""
+    w, x, y, z = np.asarray(quaternion, dtype=np.float64)
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
+
+
+def quaternion_of(R: ArrayLike) -> Array:
+    """Unit quaternion (w, x, y, z) of a rotation matrix, w >= 0 (Bar-Itzhack: the largest eigenvector is exact)."""
+    m = np.asarray(R, dtype=np.float64)
+    K = np.array(
+        [
+            [m[0, 0] + m[1, 1] + m[2, 2], m[2, 1] - m[1, 2], m[0, 2] - m[2, 0], m[1, 0] - m[0, 1]],
+            [m[2, 1] - m[1, 2], m[0, 0] - m[1, 1] - m[2, 2], m[0, 1] + m[1, 0], m[0, 2] + m[2, 0]],
+            [m[0, 2] - m[2, 0], m[0, 1] + m[1, 0], m[1, 1] - m[0, 0] - m[2, 2], m[1, 2] + m[2, 1]],
+            [m[1, 0] - m[0, 1], m[0, 2] + m[2, 0], m[1, 2] + m[2, 1], m[2, 2] - m[0, 0] - m[1, 1]],
+        ]
+    )
+    q: Array = np.linalg.eigh(K)[1][:, -1]
+    return -q if q[0] < 0 else q
+
+
+def quaternion_product(a: ArrayLike, b: ArrayLike) -> Array:
+    """a b, both (w, x, y, z)."""
+    aw, ax, ay, az = np.asarray(a, dtype=np.float64)
+    bw, bx, by, bz = np.asarray(b, dtype=np.float64)
+    return np.array(
+        [
+            aw * bw - ax * bx - ay * by - az * bz,
+            aw * bx + ax * bw + ay * bz - az * by,
+            aw * by - ax * bz + ay * bw + az * bx,
+            aw * bz + ax * by - ay * bx + az * bw,
+        ]
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Pose:
+    """Pose X_AB of a frame B in a frame A: the place of B's origin [m] and a quaternion (w, x, y, z).
+
+    ``X_AC = X_AB @ X_BC``; ``X_AB.apply(p_B)`` gives points in A.
+    """
+
+    position: Array = field(default_factory=lambda: frozen((0, 0, 0)))
+    quaternion: Array = field(default_factory=lambda: frozen((1, 0, 0, 0)))
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "position", numbers("Pose.position", self.position, (3,)))
+        q = numbers("Pose.quaternion", self.quaternion, (4,))
+        length = float(np.linalg.norm(q))
+        if length < 1e-12:
+            raise InvalidInputError("Pose.quaternion: expected (w, x, y, z) of length 1, got zero")
+        object.__setattr__(self, "quaternion", q if abs(length - 1) < 1e-15 else frozen(q / length))
+
+    @classmethod
+    def from_matrix(cls, X: ArrayLike) -> Pose:
+        """From a 3x3 rotation or a 4x4 homogeneous matrix."""
+        m = numbers("Pose.from_matrix", X, (3, 3), (4, 4))
+        R = m[:3, :3]
+        if np.abs(R @ R.T - np.eye(3)).max() > 1e-6 or np.linalg.det(R) < 0:
+            raise InvalidInputError("Pose.from_matrix: expected a rotation (orthonormal, right-handed)")
+        return cls(m[:3, 3] if m.shape == (4, 4) else np.zeros(3), quaternion_of(R))
+
+    @classmethod
+    def from_rpy(cls, position: ArrayLike, rpy: ArrayLike) -> Pose:
+        """From roll, pitch and yaw [rad]: R = Rz(yaw) Ry(pitch) Rx(roll), as in URDF."""
+        roll, pitch, yaw = 0.5 * numbers("rpy", rpy, (3,))
+        q = (np.cos(yaw), 0, 0, np.sin(yaw))
+        q = quaternion_product(q, (np.cos(pitch), 0, np.sin(pitch), 0))
+        return cls(np.asarray(position), quaternion_product(q, (np.cos(roll), np.sin(roll), 0, 0)))
+
+    @property
+    def R(self) -> Array:
+        """Rotation matrix R_AB."""
+        return rotation_matrix(self.quaternion)
+
+    @property
+    def matrix(self) -> Array:
+        """4x4 homogeneous matrix X_AB."""
+        X = np.eye(4)
+        X[:3, :3] = self.R
+        X[:3, 3] = self.position
+        return X
+
+    def __matmul__(self, other: Pose) -> Pose:
+        return Pose(
+            self.position + self.R @ other.position,
+            quaternion_product(self.quaternion, other.quaternion),
+        )
+
+    def inverse(self) -> Pose:
+        """X_BA."""
+        w, x, y, z = self.quaternion
+        return Pose(-self.R.T @ self.position, np.array((w, -x, -y, -z)))
+
+    def apply(self, points: ArrayLike) -> Array:
+        """Points (..., 3) of B, in A."""
+        moved: Array = np.asarray(points, dtype=np.float64) @ self.R.T + self.position
+        return moved
