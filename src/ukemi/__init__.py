@@ -20,9 +20,13 @@ from ukemi.errors import (
     UnknownNameError,
 )
 from ukemi.model.builder import Builder
+from ukemi.model.figures.human import human
 from ukemi.model.joints import Fixed, Free, Planar, Prismatic, Revolute, Spherical, Universal
 from ukemi.model.model import Model
 from ukemi.model.pose import Pose
 from ukemi.model.shapes import Box, Capsule, ConvexMesh, Cylinder, Sphere
+from ukemi.sim.recording import Recording
+from ukemi.sim.simulation import Simulation
+from ukemi.sim.world import World
 
 __version__ = "0.1.0"

@@ -1,0 +1,1 @@
+def read_mjcf(root, d): raise NotImplementedError

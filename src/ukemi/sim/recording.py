@@ -1,0 +1,76 @@
+"""Recording: what a run leaves behind."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+
+from ukemi.errors import FileFormatError
+from ukemi.model.arrays import Array
+
+FORMAT = 1
+ARRAYS = ("time", "q", "v", "tau", "energy")
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """States of a run at its sample times.
+
+    Attributes:
+        time: (n,) [s].
+        q, v, tau: (n, nq), (n, nv), (n, nv): coordinates, velocities, joint torques.
+        energy: (n,) kinetic and potential energy [J].
+        contacts: what touched, per sample.
+        events: what happened, in order of time.
+        link_names, joint_names: of the world that ran.
+    """
+
+    time: Array
+    q: Array
+    v: Array
+    tau: Array
+    energy: Array
+    contacts: list[Any] = field(default_factory=list)
+    events: list[Any] = field(default_factory=list)
+    link_names: tuple[str, ...] = ()
+    joint_names: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def save(self, path: str | Path) -> Path:
+        """Writes a compressed ``.npz``; returns the path written."""
+        path = Path(path)
+        if path.suffix != ".npz":
+            path = path.with_name(path.name + ".npz")
+        about = {"format": FORMAT, "link_names": self.link_names, "joint_names": self.joint_names, "events": self.events}
+        arrays = {name: getattr(self, name) for name in ARRAYS}
+        np.savez_compressed(path, about=np.array(json.dumps(about)), **arrays)
+        return path
+
+    @classmethod
+    def load(cls, path: str | Path) -> Recording:
+        """Reads what `save` wrote.
+
+        Raises:
+            FileFormatError: a file that is no recording, or a damaged one.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                about = json.loads(str(file["about"]))
+                arrays = {name: np.asarray(file[name], dtype=np.float64) for name in ARRAYS}
+        except FileNotFoundError:
+            raise FileFormatError(path, None, "no such file") from None
+        except (OSError, KeyError, ValueError, BadZipFile, EOFError) as cause:
+            raise FileFormatError(path, None, f"expected a recording written by Recording.save: {cause}") from cause
+        if not isinstance(about, dict) or about.get("format") != FORMAT:
+            raise FileFormatError(path, None, f"expected recording format {FORMAT}, got {about!r:.80}")
+        if len({len(a) for a in arrays.values()}) != 1:
+            raise FileFormatError(path, None, "the arrays have different lengths")
+        names = {key: tuple(about.get(key, ())) for key in ("link_names", "joint_names")}
+        return cls(**arrays, events=list(about.get("events", [])), **names)
