@@ -62,7 +62,8 @@ def bodies(model: uk.Model) -> list[Body]:
     rows = []
     for link in model.links:
         joint = link.joint
-        if type(joint) not in KINDS or np.any(joint.armature) or joint.stiffness is not None or joint.damping is not None:
+        springy = joint.stiffness is not None or joint.damping is not None or np.any(joint.armature)
+        if type(joint) not in KINDS or springy:
             raise ValueError(f"{link!r}: expected a bare Revolute, Spherical or Free joint")
         if isinstance(joint, uk.Free) and (link.parent is not None or np.any(link.at.matrix != np.eye(4))):
             raise ValueError(f"{link!r}: expected the free joint at the world's origin")

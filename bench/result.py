@@ -1,4 +1,4 @@
-"""What the benchmark found: one row per case."""
+"""What the benchmark found: races against the peers, and limits to keep."""
 
 from __future__ import annotations
 
@@ -9,78 +9,77 @@ import numpy as np
 
 from ukemi.model.arrays import Array
 
-NAMES = {"ukemi": "ukemi", "pinocchio": "Pinocchio", "mujoco": "MuJoCo"}
 
-
-@dataclass
-class Row:
-    """A case: ukemi's time and the peers', in microseconds (medians), and the ratio that is wanted.
-
-    With a ``ratio`` of its own the row is not a race: a quotient of ukemi's times, or a time limit.
-    """
+@dataclass(frozen=True)
+class Race:
+    """One case: times of ukemi and of the peers [us, medians], and how many times faster than the best is wanted."""
 
     case: str
     ukemi: float
-    peers: dict[str, float] = field(default_factory=dict)
-    goal: float | None = None
-    #: peers that the goal is about; all of them by default
-    against: tuple[str, ...] | None = None
-    note: str = ""
+    peers: dict[str, float]
+    goal: float
 
     @property
     def best(self) -> tuple[str, float] | None:
-        """The fastest peer that the goal is about."""
-        names = [name for name in self.peers if self.against is None or name in self.against]
-        return min(((name, self.peers[name]) for name in names), key=lambda peer: peer[1], default=None)
+        """The fastest peer."""
+        return min(self.peers.items(), key=lambda peer: peer[1], default=None)
 
     @property
     def ratio(self) -> float | None:
-        """How many times ukemi is faster than the best peer."""
         return None if self.best is None else self.best[1] / self.ukemi
 
     @property
     def met(self) -> bool | None:
-        return None if self.goal is None or self.ratio is None else self.ratio >= self.goal
+        return None if self.ratio is None else self.ratio >= self.goal
 
     def as_json(self) -> dict[str, Any]:
-        best = self.best
         return {
             "case": self.case,
             "ukemi_us": self.ukemi,
             "peers_us": self.peers,
-            "best_peer": best and best[0],
+            "best_peer": self.best and self.best[0],
             "ratio": self.ratio,
             "goal": self.goal,
             "met": self.met,
-            "note": self.note,
         }
 
 
-@dataclass
+@dataclass(frozen=True)
 class Limit:
     """A number that must stay below a bound."""
 
     case: str
     value: float
-    unit: str
     bound: float
-    note: str = ""
+    unit: str
+    #: the numbers it was made from
+    parts: dict[str, float]
 
     @property
     def met(self) -> bool:
         return self.value <= self.bound
 
     def as_json(self) -> dict[str, Any]:
-        return {
-            "case": self.case,
-            "value": self.value,
-            "unit": self.unit,
-            "bound": self.bound,
-            "met": self.met,
-            "note": self.note,
-        }
+        shown = {"case": self.case, "value": self.value, "bound": self.bound, "unit": self.unit}
+        return {**shown, "met": self.met, "parts": self.parts}
 
 
-def medians(engines: list[str], seconds: Array) -> dict[str, float]:
-    """Median of each column, in microseconds."""
-    return {NAMES[name]: float(x) * 1e6 for name, x in zip(engines, np.median(seconds, axis=0), strict=True)}
+@dataclass
+class Results:
+    """All that one run found."""
+
+    races: list[Race] = field(default_factory=list)
+    limits: list[Limit] = field(default_factory=list)
+    #: largest relative difference between ukemi and each peer, or from tau for a round trip, by case
+    accuracy: dict[str, dict[str, float]] = field(default_factory=dict)
+    #: why a case or a peer is missing
+    missing: dict[str, str] = field(default_factory=dict)
+
+    def add_race(self, case: str, engines: list[str], seconds: Array, goal: float) -> None:
+        """A race from the times (rounds, engines) of ukemi, who stands first, and the peers."""
+        us = (np.median(seconds, axis=0) * 1e6).tolist()
+        self.races.append(Race(case, us[0], dict(zip(engines[1:], us[1:], strict=True)), goal))
+
+    @property
+    def worst_difference(self) -> float:
+        return max((x for case in self.accuracy.values() for x in case.values()), default=0.0)

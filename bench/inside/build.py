@@ -84,8 +84,9 @@ def build() -> Harness:
     CACHE.mkdir(exist_ok=True)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         peer_objects = {name: pool.submit(_object, cxx, unit) for name, (unit, _) in peers.items()}
-        own = [_Unit(path, tuple(common)) for path in (HERE / "figure.cpp", HERE / "ukemi_engine.cpp", CORE / "kernels.cpp")]
-        objects = [future.result() for future in [pool.submit(_object, cxx, unit) for unit in own]]
+        sources = (HERE / "figure.cpp", HERE / "ukemi_engine.cpp", CORE / "kernels.cpp")
+        own = [pool.submit(_object, cxx, _Unit(source, tuple(common))) for source in sources]
+        objects = [future.result() for future in own]
     libraries = []
     for name, future in peer_objects.items():
         try:

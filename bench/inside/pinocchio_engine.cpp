@@ -1,4 +1,7 @@
-// Pinocchio from its headers, so that it is compiled with the same flags as ukemi; LOCAL convention.
+// Pinocchio from its headers, so that it is compiled with the same flags as ukemi.
+//
+// Of its two conventions the faster is taken, as measured on this figure with 4.1: WORLD for aba (4.55 us against
+// 4.88), LOCAL for crba (1.43 us against 2.44).
 #include <pinocchio/algorithm/aba.hpp>
 #include <pinocchio/algorithm/crba.hpp>
 #include <pinocchio/algorithm/rnea.hpp>
@@ -66,8 +69,8 @@ public:
 private:
     void run(Work work, std::size_t i) {
         if (work == Work::inverse) pin::rnea(model_, data_, q_[i], v_[i], x_[i]);
-        else if (work == Work::inertia) pin::crba(model_, data_, q_[i]);
-        else pin::aba(model_, data_, q_[i], v_[i], x_[i]);
+        else if (work == Work::inertia) pin::crba(model_, data_, q_[i], pin::Convention::LOCAL);
+        else pin::aba(model_, data_, q_[i], v_[i], x_[i], pin::Convention::WORLD);
     }
     pin::Model model_;
     pin::Data data_;

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import subprocess
 from pathlib import Path
-from types import TracebackType
 from typing import IO
 
 import numpy as np
 
 from ukemi.model.arrays import Array
+
+NAMES = {"ukemi": "ukemi", "pinocchio": "Pinocchio", "mujoco": "MuJoCo"}
 
 
 class Session:
@@ -25,7 +26,7 @@ class Session:
 
     def __init__(self, program: Path, figure: Path, states: int, spread: float, engines: list[str]) -> None:
         command = [str(program), str(figure), str(states), str(spread), *engines]
-        self.engines = [engine.partition("=")[0] for engine in engines]
+        self.engines = [NAMES[engine.partition("=")[0]] for engine in engines]
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def check(self, work: str) -> dict[str, float]:
@@ -52,7 +53,7 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         for pipe in self._pipes():
             pipe.close()
         self._process.wait()

@@ -59,11 +59,10 @@ def _element(rows: list[Body], children: dict[int, list[int]], i: int) -> str:
         "spherical": '<joint type="ball"/>',
         "revolute": f'<joint type="hinge" axis="{_numbers(b.axis)}"/>',
     }[b.kind]
-    I = b.inertia
-    full = np.array([I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]])
+    xx_yy_zz_xy_xz_yz = b.inertia[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]
     return (
         f'<body pos="{_numbers(b.at.position)}" quat="{_numbers(b.at.quaternion)}">'
-        f'<inertial mass="{b.mass!r}" pos="{_numbers(b.com)}" fullinertia="{_numbers(full)}"/>'
+        f'<inertial mass="{b.mass!r}" pos="{_numbers(b.com)}" fullinertia="{_numbers(xx_yy_zz_xy_xz_yz)}"/>'
         f"{joint}{''.join(_element(rows, children, k) for k in children.get(i, []))}</body>"
     )
 

@@ -33,11 +33,6 @@ class Pinocchio:
                 out[k : k + 4] = np.roll(q[k : k + 4], -1)
         return out
 
-    def forward_dynamics(self, q: Array, v: Array, tau: Array) -> Array:
-        """Accelerations, from q in Pinocchio's layout."""
-        a: Array = pin.aba(self.model, self.data, q, v, tau)
-        return a
-
 
 def _joint(b: Body) -> object:
     if b.kind == "free":

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.trees import models, random_state
 
 import ukemi as uk
-from tests.trees import models, random_state
 
 #: Central differences with step 1e-6: truncation 1e-12 and cancellation 1e-10, times coordinates of a few metres.
 DIFFERENCES = 2e-8
@@ -49,7 +49,9 @@ def test_jacobian_rate_matches_finite_differences(model: uk.Model, seed: int) ->
     link = model.link_names[-1]
     back, ahead = (uk.jacobian(model, uk.integrate(model, q, v, h), link, point) @ v for h in (-H, H))
     expected = (ahead - back) / (2 * H)
-    assert np.abs(uk.jacobian_rate(model, q, v, link, point) - expected).max() < DIFFERENCES * (1 + np.abs(expected).max())
+    assert np.abs(uk.jacobian_rate(model, q, v, link, point) - expected).max() < DIFFERENCES * (
+        1 + np.abs(expected).max()
+    )
 
 
 @settings(max_examples=100, deadline=None)
@@ -59,7 +61,13 @@ def test_difference_inverts_integrate(model: uk.Model, seed: int) -> None:
     v = v / (1 + np.linalg.norm(v))  # rotations below pi
     moved = uk.integrate(model, q, v, 1.0)
     assert np.abs(uk.difference(model, q, moved) - v).max(initial=0) < ROUNDING
-    assert np.abs(uk.link_poses(model, uk.integrate(model, q, uk.difference(model, q, moved), 1.0)) - uk.link_poses(model, moved)).max() < ROUNDING
+    assert (
+        np.abs(
+            uk.link_poses(model, uk.integrate(model, q, uk.difference(model, q, moved), 1.0))
+            - uk.link_poses(model, moved)
+        ).max()
+        < ROUNDING
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -108,7 +116,9 @@ def test_gravity_and_springs_are_the_gradient_of_the_potential_energy(model: uk.
     at_rest = uk.bias(model, q, np.zeros(model.nv))
     for i, e in enumerate(np.eye(model.nv)):
         back, ahead = (uk.potential_energy(model, uk.integrate(model, q, e, h)) for h in (-1e-5, 1e-5))
-        assert abs((ahead - back) / 2e-5 - at_rest[i]) < 1e-5 * (1 + abs(at_rest[i]))  # energies of 1e2 J: 1e-14 / 1e-5 each
+        assert abs((ahead - back) / 2e-5 - at_rest[i]) < 1e-5 * (
+            1 + abs(at_rest[i])
+        )  # energies of 1e2 J: 1e-14 / 1e-5 each
 
 
 @settings(max_examples=60, deadline=None)
@@ -119,6 +129,10 @@ def test_power_balance(model: uk.Model, seed: int) -> None:
     a = uk.forward_dynamics(model, q, v, tau)
     h = 1e-5
     energies = [uk.energy(model, uk.integrate(model, q, v + 0.5 * s * h * a, s * h), v + s * h * a) for s in (-1, 1)]
-    lost = sum(v[link.v] @ np.asarray(link.joint.damping) @ v[link.v] for link in model.links if link.joint.damping is not None)
+    lost = sum(
+        v[link.v] @ np.asarray(link.joint.damping) @ v[link.v] for link in model.links if link.joint.damping is not None
+    )
     power = tau @ v - lost
-    assert abs((energies[1] - energies[0]) / (2 * h) - power) < 1e-4 * (1 + abs(power) + np.abs(a).max(initial=0) ** 2 * 1e-3)
+    assert abs((energies[1] - energies[0]) / (2 * h) - power) < 1e-4 * (
+        1 + abs(power) + np.abs(a).max(initial=0) ** 2 * 1e-3
+    )

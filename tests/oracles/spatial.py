@@ -105,7 +105,7 @@ def inverse_dynamics(model: uk.Model, q: Array, v: Array, a: Array, wrenches: Ar
 
 
 def mass_matrix(model: uk.Model, q: Array) -> Array:
-    """Column by column: inverse dynamics of unit accelerations at rest, without gravity ([SV00] III-B's unit vectors)."""
+    """Column by column: inverse dynamics of unit accelerations at rest, without gravity ([SV00] III-B)."""
     still, none = np.zeros(model.nv), np.zeros((model.nlinks, 6))
     columns = [inverse_dynamics(model, q, still, e, none, np.zeros(3)) for e in np.eye(model.nv)]
     return np.array(columns).reshape(model.nv, model.nv).T

@@ -25,7 +25,11 @@ class Problem:
 
     def answers(self, quantity: str) -> list[tuple[float, Array]]:
         """(time, value) of every answer whose name begins so; at least one."""
-        found = [(r.get("t", 0.0), np.array(r["value"], dtype=float)) for r in self.data["reference"] if r["quantity"].startswith(quantity)]
+        found = [
+            (r.get("t", 0.0), np.array(r["value"], dtype=float))
+            for r in self.data["reference"]
+            if r["quantity"].startswith(quantity)
+        ]
         assert found, f"no answer begins with {quantity!r}"
         return found
 

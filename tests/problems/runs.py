@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import numpy as np
 
@@ -40,4 +41,4 @@ def states_at(
 def orders(error: Callable[[float], float], dt: float, halvings: int = 3) -> list[float]:
     """Observed orders from successive halvings of the step."""
     errors = [error(dt / 2**k) for k in range(halvings + 1)]
-    return [float(np.log2(a / b)) for a, b in zip(errors, errors[1:], strict=False)]
+    return [float(np.log2(a / b)) for a, b in pairwise(errors)]

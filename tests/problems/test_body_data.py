@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+from tests.problems.conftest import Problem
 
 import ukemi as uk
-from tests.problems.conftest import Problem
 from ukemi.model.figures.anthropometry import DE_LEVA, WINTER
 from ukemi.model.inertia import MassProperties
 
@@ -36,7 +36,9 @@ def test_de_leva(problem: Load) -> None:
         assert np.abs(np.diag(properties.inertia) - moments).max() < 1e-9
     trunk = [body.segments[f"{part}_trunk"] for part in ("upper", "middle", "lower")]
     ends = np.cumsum([0.0, *(s.length for s in trunk)])
-    com = sum(s.mass * (e + s.com * s.length) for s, e in zip(trunk, ends[:-1], strict=True)) / sum(s.mass for s in trunk)
+    com = sum(s.mass * (e + s.com * s.length) for s, e in zip(trunk, ends[:-1], strict=True)) / sum(
+        s.mass for s in trunk
+    )
     assert abs(com / ends[-1] - p.answer("trunk CoM")) < 1e-12
     thigh = body.segments["thigh"].properties(73.0, 1.0, 0.0, -1.0)
     shank = body.segments["shank"].properties(73.0, 1.0, -body.segments["thigh"].length, -1.0)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-
-import ukemi as uk
 from tests.problems.conftest import Problem
 from tests.problems.runs import orders, states_at
+
+import ukemi as uk
 from ukemi.model.arrays import Array
 from ukemi.sim.simulation import Control
 
@@ -99,7 +99,9 @@ def test_falling_cat_two_cylinders(problem: Load) -> None:
         return uk.Pose((0, 0, 0), (np.cos(half), *np.sin(half) * axis)).R
 
     R_front, R_rear = along(n1), along(n2)
-    q = np.concatenate([np.zeros(3), uk.Pose.from_matrix(R_front).quaternion, uk.Pose.from_matrix(R_front.T @ R_rear).quaternion])
+    q = np.concatenate(
+        [np.zeros(3), uk.Pose.from_matrix(R_front).quaternion, uk.Pose.from_matrix(R_front.T @ R_rear).quaternion]
+    )
 
     def rear(t: float) -> Array:
         return spun(-n2, t) @ R_rear  # in the bend frame

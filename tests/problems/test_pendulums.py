@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-
-import ukemi as uk
 from tests.problems.conftest import Problem
 from tests.problems.runs import orders, states_at
+
+import ukemi as uk
 from ukemi.model.arrays import Array
 from ukemi.sim.simulation import IntegratorName
 

@@ -47,7 +47,9 @@ def simulate(
     out.mkdir(parents=True, exist_ok=True)
     saved = recording.save(out / "recording.npz")
     try:
-        picture = draw_strip(model, recording.q, out / "strip.png", time=recording.time, title=f"{model.name}, {time:g} s")
+        picture = draw_strip(
+            model, recording.q, out / "strip.png", time=recording.time, title=f"{model.name}, {time:g} s"
+        )
     except InvalidInputError:  # a model without shapes has nothing to draw
         picture = None
     summary = _summary(model, recording, saved, picture)

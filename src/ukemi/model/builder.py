@@ -124,5 +124,3 @@ def _mass_properties(
         even = positive("mass", mass) / solid.mass if mass > 0 else mass
         return MassProperties(float(mass), solid.com, frozen(even * solid.inertia)).checked()
     return MassProperties.of(mass, (0, 0, 0) if com is None else com, (0, 0, 0) if inertia is None else inertia)
-
-

@@ -48,7 +48,9 @@ class MassProperties:
         moments = np.linalg.eigvalsh(self.inertia)
         slack = ROUNDING * max(float(np.abs(moments).max()), 1e-15)
         if self.mass == 0 and np.abs(moments).max() > 0:
-            raise ModelError(f"inertia with principal moments {moments.tolist()} on a link without mass: give it a mass")
+            raise ModelError(
+                f"inertia with principal moments {moments.tolist()} on a link without mass: give it a mass"
+            )
         if moments[0] < -slack * 1e-3:
             raise ModelError(f"inertia with principal moments {moments.tolist()}: expected a positive definite tensor")
         if moments[0] + moments[1] < moments[2] - slack:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -68,7 +69,7 @@ class Model:
         links: all links in depth-first order; `link_names` and `joint_names` in the same order.
         mass: total mass [kg].
         landmarks: named frames on links.
-        loops, couplings: joints across branches and mimic joints. They do not act in tree dynamics; a World closes them.
+        loops, couplings: joints across branches, and mimic joints; tree dynamics leaves them open.
     """
 
     def __init__(self, description: Description) -> None:
@@ -175,7 +176,9 @@ def _depth_first(description: Description) -> list[LinkDescription]:
     if len(ordered) < len(description.links):
         reached = {link.name for link in ordered}
         lost = [link.name for link in description.links if link.name not in reached]
-        raise ModelError(f"links {', '.join(lost[:8])} hang on each other in a cycle: every link must lead to {WORLD!r}")
+        raise ModelError(
+            f"links {', '.join(lost[:8])} hang on each other in a cycle: every link must lead to {WORLD!r}"
+        )
     return ordered
 
 
@@ -186,7 +189,7 @@ def _links(model: Model, ordered: list[LinkDescription], index: dict[str, int]) 
         (roots if link.parent == WORLD else children[index[link.parent]]).append(i)
     brother = [-1] * len(ordered)
     for family in (roots, *children):
-        for older, younger in zip(family, family[1:], strict=False):
+        for older, younger in pairwise(family):
             brother[older] = younger
     iq = iv = 0
     for i, link in enumerate(ordered):

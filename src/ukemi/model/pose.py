@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -52,23 +50,29 @@ def quaternion_product(a: ArrayLike, b: ArrayLike) -> Array:
     )
 
 
-@dataclass(frozen=True, eq=False)
 class Pose:
     """Pose X_AB of a frame B in a frame A: the place of B's origin [m] and a quaternion (w, x, y, z).
 
-    ``X_AC = X_AB @ X_BC``; ``X_AB.apply(p_B)`` gives points in A.
+    ``X_AC = X_AB @ X_BC``; ``X_AB.apply(p_B)`` gives points in A. A pose never changes.
     """
 
-    position: Array = field(default_factory=lambda: frozen((0, 0, 0)))
-    quaternion: Array = field(default_factory=lambda: frozen((1, 0, 0, 0)))
+    __slots__ = ("position", "quaternion")
+    position: Array
+    quaternion: Array
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "position", numbers("Pose.position", self.position, (3,)))
-        q = numbers("Pose.quaternion", self.quaternion, (4,))
+    def __init__(self, position: ArrayLike = (0, 0, 0), quaternion: ArrayLike = (1, 0, 0, 0)) -> None:
+        q = numbers("Pose.quaternion", quaternion, (4,))
         length = float(np.linalg.norm(q))
         if length < 1e-12:
             raise InvalidInputError("Pose.quaternion: expected (w, x, y, z) of length 1, got zero")
+        object.__setattr__(self, "position", numbers("Pose.position", position, (3,)))
         object.__setattr__(self, "quaternion", q if abs(length - 1) < 1e-15 else frozen(q / length))
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Pose never changes: cannot set {name}")
+
+    def __repr__(self) -> str:
+        return f"Pose({self.position.tolist()}, {self.quaternion.tolist()})"
 
     @classmethod
     def from_matrix(cls, X: ArrayLike) -> Pose:
@@ -83,9 +87,8 @@ class Pose:
     def from_rpy(cls, position: ArrayLike, rpy: ArrayLike) -> Pose:
         """From roll, pitch and yaw [rad]: R = Rz(yaw) Ry(pitch) Rx(roll), as in URDF."""
         roll, pitch, yaw = 0.5 * numbers("rpy", rpy, (3,))
-        q = (np.cos(yaw), 0, 0, np.sin(yaw))
-        q = quaternion_product(q, (np.cos(pitch), 0, np.sin(pitch), 0))
-        return cls(np.asarray(position), quaternion_product(q, (np.cos(roll), np.sin(roll), 0, 0)))
+        turned = quaternion_product((np.cos(yaw), 0, 0, np.sin(yaw)), (np.cos(pitch), 0, np.sin(pitch), 0))
+        return cls(position, quaternion_product(turned, (np.cos(roll), np.sin(roll), 0, 0)))
 
     @property
     def R(self) -> Array:

@@ -58,8 +58,8 @@ class Box(Shape):
         object.__setattr__(self, "size", size)
 
     def _solid(self) -> MassProperties:
-        s2 = np.asarray(self.size) ** 2
-        volume = float(np.prod(self.size))
+        size = np.asarray(self.size, dtype=np.float64)
+        s2, volume = size**2, float(np.prod(size))
         return MassProperties(volume, frozen((0, 0, 0)), frozen(volume / 12 * np.diag(s2.sum() - s2)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +91,7 @@ def _outlines(model: Model, q: Array, right: Array, up: Array) -> list[tuple[flo
 def _step(outlines: list[list[tuple[float, Array, str]]]) -> float:
     """Wide enough that no pose overlaps the next."""
     bounds = [(min(p[:, 0].min() for _, p, _ in o), max(p[:, 0].max() for _, p, _ in o)) for o in outlines]
-    pairs = zip(bounds, bounds[1:], strict=False)
-    return max((a[1] - b[0] for a, b in pairs), default=0.0) + 0.05
+    return max((a[1] - b[0] for a, b in pairwise(bounds)), default=0.0) + 0.05
 
 
 def _draw(axes: Any, outline: list[tuple[float, Array, str]], offset: Array) -> None:

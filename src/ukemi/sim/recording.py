@@ -48,7 +48,12 @@ class Recording:
         path = Path(path)
         if path.suffix != ".npz":
             path = path.with_name(path.name + ".npz")
-        about = {"format": FORMAT, "link_names": self.link_names, "joint_names": self.joint_names, "events": self.events}
+        about = {
+            "format": FORMAT,
+            "link_names": self.link_names,
+            "joint_names": self.joint_names,
+            "events": self.events,
+        }
         arrays = {name: getattr(self, name) for name in ARRAYS}
         np.savez_compressed(path, about=np.array(json.dumps(about)), **arrays)
         return path
@@ -72,5 +77,14 @@ class Recording:
             raise FileFormatError(path, None, f"expected recording format {FORMAT}, got {about!r:.80}")
         if len({len(a) for a in arrays.values()}) != 1:
             raise FileFormatError(path, None, "the arrays have different lengths")
-        names = {key: tuple(about.get(key, ())) for key in ("link_names", "joint_names")}
-        return cls(**arrays, events=list(about.get("events", [])), **names)
+        time, q, v, tau, energy = (arrays[name] for name in ARRAYS)
+        return cls(
+            time,
+            q,
+            v,
+            tau,
+            energy,
+            events=list(about.get("events", [])),
+            link_names=tuple(about.get("link_names", ())),
+            joint_names=tuple(about.get("joint_names", ())),
+        )

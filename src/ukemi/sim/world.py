@@ -14,7 +14,7 @@ from ukemi.model.description import WORLD, Description, LinkDescription
 from ukemi.model.model import Model
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Figure:
     """A mechanism in a world. ``figure.q`` and ``figure.v`` read and set its part of the world's state."""
 
@@ -54,7 +54,9 @@ class World:
         self.q: Array = np.zeros(0)
         self.v: Array = np.zeros(0)
 
-    def add(self, model: Model, name: str | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None) -> Figure:
+    def add(
+        self, model: Model, name: str | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None
+    ) -> Figure:
         """Puts a mechanism into the world, at rest in its zero pose unless q and v say otherwise.
 
         Its links are called ``name/link`` in `World.model`.

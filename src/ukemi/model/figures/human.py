@@ -166,7 +166,7 @@ def _add(
         name,
         parent,
         joint,
-        Pose(frozen(at)),
+        Pose(at),
         mass=properties.mass,
         com=properties.com,
         inertia=properties.inertia,
@@ -180,27 +180,36 @@ def _trunk(b: Builder, body: _Body) -> None:
     s = body.height
     pelvis, chest, head = body.pelvis(), body.chest(), body.head()
     skull = body.length("head") / 2
-    loin = Box((0.11 * s, 0.175 * s, waist), at=Pose(frozen((0, 0, 0.5 * waist))))
+    loin = Box((0.11 * s, 0.175 * s, waist), at=Pose((0, 0, 0.5 * waist)))
     nape = 0.5 * (top + neck)  # middle of the neck
     origin = (0.0, 0.0, 0.0)
     if body.dof == 16:
-        up, on = Pose(frozen((0, 0, waist))), Pose(frozen((0, 0, neck)))
+        up, on = Pose((0, 0, waist)), Pose((0, 0, neck))
         trunk = pelvis + chest.moved(up) + head.moved(on)
-        ribs = Box((0.12 * s, 0.18 * s, top - waist), at=Pose(frozen((0, 0, 0.5 * (waist + top)))))
-        skull_shape = Sphere(skull, at=Pose(frozen((0, 0, neck + skull))))
-        throat = Cylinder(0.03 * s, neck - top + skull, at=Pose(frozen((0, 0, nape))))
+        ribs = Box((0.12 * s, 0.18 * s, top - waist), at=Pose((0, 0, 0.5 * (waist + top))))
+        skull_shape = Sphere(skull, at=Pose((0, 0, neck + skull)))
+        throat = Cylinder(0.03 * s, neck - top + skull, at=Pose((0, 0, nape)))
         _add(b, "trunk", "world", Free(), "root", origin, trunk, [loin, ribs, throat, skull_shape])
-        b.landmark("vertex", "trunk", Pose(frozen((0, 0, neck + 2 * skull))))
+        b.landmark("vertex", "trunk", Pose((0, 0, neck + 2 * skull)))
         return
-    ribs = Box((0.12 * s, 0.18 * s, top - waist), at=Pose(frozen((0, 0, 0.5 * (top - waist)))))
+    ribs = Box((0.12 * s, 0.18 * s, top - waist), at=Pose((0, 0, 0.5 * (top - waist))))
     if body.dof == 40:  # the girdle's share moves from the chest to the clavicle links
         for _, sign in SIDES:
-            chest = chest - _clavicle(body, sign).moved(Pose(frozen(_clavicle_place(body, sign))))
+            chest = chest - _clavicle(body, sign).moved(Pose(_clavicle_place(body, sign)))
     _add(b, "pelvis", "world", Free(), "root", origin, pelvis, [loin])
-    throat = Cylinder(0.03 * s, neck - top + skull, at=Pose(frozen((0, 0, nape - waist))))
+    throat = Cylinder(0.03 * s, neck - top + skull, at=Pose((0, 0, nape - waist)))
     _add(b, "chest", "pelvis", Spherical(), "waist", (0, 0, waist), chest, [ribs, throat])
-    _add(b, "head", "chest", Spherical(), "neck", (0, 0, neck - waist), head, [Sphere(skull, at=Pose(frozen((0, 0, skull))))])
-    b.landmark("vertex", "head", Pose(frozen((0, 0, 2 * skull))))
+    _add(
+        b,
+        "head",
+        "chest",
+        Spherical(),
+        "neck",
+        (0, 0, neck - waist),
+        head,
+        [Sphere(skull, at=Pose((0, 0, skull)))],
+    )
+    b.landmark("vertex", "head", Pose((0, 0, 2 * skull)))
 
 
 def _clavicle_place(body: _Body, sign: float) -> tuple[float, float, float]:
@@ -233,9 +242,18 @@ def _arm(b: Builder, body: _Body, side: str, sign: float) -> None:
     upper, lower, grip = body.length("upper_arm"), body.length("forearm"), body.length("hand")
     arm, forearm, hand = body.limb("upper_arm"), body.limb("forearm"), None
     hand_bone = _bone(body.de_leva("hand", 0, -1).mass, (0, 0, 0), (0, 0, -2 * grip))
-    _add(b, f"{side}_upper_arm", parent, Spherical(), f"{side}_shoulder", shoulder, arm, [_bone(arm.mass, (0, 0, 0), (0, 0, -upper))])
+    _add(
+        b,
+        f"{side}_upper_arm",
+        parent,
+        Spherical(),
+        f"{side}_shoulder",
+        shoulder,
+        arm,
+        [_bone(arm.mass, (0, 0, 0), (0, 0, -upper))],
+    )
     shapes: list[Shape] = [_bone(body.de_leva("forearm", 0, -1).mass, (0, 0, 0), (0, 0, -lower))]
-    at_wrist = Pose(frozen((0, 0, -lower)))
+    at_wrist = Pose((0, 0, -lower))
     if body.dof == 40:
         hand = body.limb("hand")
     else:
@@ -251,9 +269,9 @@ def _arm(b: Builder, body: _Body, side: str, sign: float) -> None:
     else:
         _add(b, f"{side}_hand", f"{side}_forearm", Spherical(), f"{side}_wrist", (0, 0, -lower), hand, [hand_bone])
         palm_link, palm_at = f"{side}_hand", Pose()
-    palm = palm_at @ Pose(frozen((0, 0, -0.8 * grip)))
+    palm = palm_at @ Pose((0, 0, -0.8 * grip))
     b.landmark(f"{side}_palm", palm_link, palm)
-    b.landmark(f"{side}_grip", palm_link, palm_at @ Pose(frozen((0.02 * body.sole_scale, 0, -grip))))
+    b.landmark(f"{side}_grip", palm_link, palm_at @ Pose((0.02 * body.sole_scale, 0, -grip)))
 
 
 def _leg(b: Builder, body: _Body, side: str, sign: float) -> None:
@@ -263,10 +281,12 @@ def _leg(b: Builder, body: _Body, side: str, sign: float) -> None:
     hip = (0.0, sign * HIP_HALF_WIDTH * body.height, 0.0)
     s = body.sole_scale
     thick = SOLE_THICKNESS * s
-    sole = Box((SOLE[0] * s, SOLE[1] * s, thick), at=Pose(frozen((SOLE_AHEAD * s, 0, 0.5 * thick - ankle))))
-    at_ankle = Pose(frozen((0, 0, -lower)))
-    at_sole = Pose(frozen((SOLE_AHEAD * s, 0, -ankle)))
-    _add(b, f"{side}_thigh", base, Spherical(), f"{side}_hip", hip, thigh, [_bone(thigh.mass, (0, 0, 0), (0, 0, -upper))])
+    sole = Box((SOLE[0] * s, SOLE[1] * s, thick), at=Pose((SOLE_AHEAD * s, 0, 0.5 * thick - ankle)))
+    at_ankle = Pose((0, 0, -lower))
+    at_sole = Pose((SOLE_AHEAD * s, 0, -ankle))
+    _add(
+        b, f"{side}_thigh", base, Spherical(), f"{side}_hip", hip, thigh, [_bone(thigh.mass, (0, 0, 0), (0, 0, -upper))]
+    )
     shapes: list[Shape] = [_bone(shank.mass, (0, 0, 0), (0, 0, -lower))]
     if body.dof == 16:
         shank = shank + foot.moved(at_ankle)

@@ -19,21 +19,30 @@ class Diagnostics:
     """Gathers what was left out of a file."""
 
     path: Path
-    _kinds: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    _kinds: dict[str, list[_Note]] = field(default_factory=dict)
 
     def warn(self, kind: str, at: Element | None = None, example: str = "") -> None:
         """Notes that something of this kind was left out or changed; ``example`` names the thing."""
-        where = str(self.path) if at is None else f"{at.path}:{at.line}"
-        self._kinds.setdefault(kind, []).append((where, example))
+        note = _Note(str(self.path), 0, example) if at is None else _Note(str(at.path), at.line, example)
+        self._kinds.setdefault(kind, []).append(note)
 
     def messages(self) -> Iterator[str]:
         """One message per kind: the first place, how often, some examples."""
         for kind, notes in self._kinds.items():
-            names = list(dict.fromkeys(example for _, example in notes if example))
+            notes.sort(key=lambda note: (note.path != str(self.path), note.path, note.line))
+            where = f"{notes[0].path}:{notes[0].line}" if notes[0].line else notes[0].path
+            names = list(dict.fromkeys(note.example for note in notes if note.example))
             more = ", ..." if len(names) > EXAMPLES else ""
             named = f": {', '.join(names[:EXAMPLES])}{more}" if names else ""
             times = f" ({len(notes)} times)" if len(notes) > 1 else ""
-            yield f"{notes[0][0]}: {kind}{times}{named}"
+            yield f"{where}: {kind}{times}{named}"
+
+
+@dataclass(frozen=True)
+class _Note:
+    path: str
+    line: int
+    example: str
 
 
 @contextmanager

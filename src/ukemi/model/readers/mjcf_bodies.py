@@ -12,38 +12,33 @@ from typing import Any
 import numpy as np
 
 from ukemi.errors import InvalidInputError, ModelError
-from ukemi.model.arrays import Array
 from ukemi.model.description import WORLD, LinkDescription
 from ukemi.model.inertia import MassProperties
 from ukemi.model.joints import Fixed, Free, Joint, Prismatic, Revolute, Spherical
 from ukemi.model.pose import Pose
 from ukemi.model.readers.mjcf_drives import drive_options
+from ukemi.model.readers.mjcf_kinds import JointKind
 from ukemi.model.readers.mjcf_names import body_names, joint_names, unused
-from ukemi.model.readers.mjcf_shapes import shapes_of_bodies
-
-#: MuJoCo's mjtJoint
-FREE, BALL, SLIDE, HINGE = range(4)
+from ukemi.model.shapes import Shape
 
 
-def links_of(mj_model: Any) -> list[LinkDescription]:
-    """All links in the order of MuJoCo's bodies, so that q and v stand in the order of qpos and qvel.
+class Bodies:
+    """Makes the links of all bodies."""
 
-    Raises:
-        ModelError, InvalidInputError: naming the body that cannot be.
-    """
-    return _Bodies(mj_model).links()
-
-
-class _Bodies:
-    def __init__(self, mj_model: Any) -> None:
+    def __init__(self, mj_model: Any, shapes: list[tuple[Shape, ...]]) -> None:
         self.m = mj_model
+        self.shapes = shapes
         self.bodies = body_names(mj_model)
         self.joints = joint_names(mj_model)
         self.taken_links = set(self.bodies)
         self.taken_joints = set(self.joints)
-        self.shapes = shapes_of_bodies(mj_model)
 
     def links(self) -> list[LinkDescription]:
+        """In the order of MuJoCo's bodies, so that q and v stand in the order of qpos and qvel.
+
+        Raises:
+            ModelError, InvalidInputError: naming the body that cannot be.
+        """
         links: list[LinkDescription] = []
         for body in range(1, self.m.nbody):
             try:
@@ -53,12 +48,11 @@ class _Bodies:
         return links
 
     def _chain(self, body: int) -> list[LinkDescription]:
-        """One link per joint; the last, or one fixed to it, carries the body."""
+        """One link per joint; the last of them, or one fixed to it, carries the body."""
         m, name = self.m, self.bodies[body]
+        content = (_mass_properties(m, body), self.shapes[body])
+        joints = range(int(m.body_jntadr[body]), int(m.body_jntadr[body]) + int(m.body_jntnum[body]))
         parent = self.bodies[m.body_parentid[body]] if m.body_parentid[body] else WORLD
-        content = (_mass_properties(m, body), tuple(self.shapes[body]))
-        first = int(m.body_jntadr[body])
-        joints = range(first, first + int(m.body_jntnum[body]))
         at = Pose(m.body_pos[body], m.body_quat[body])
         anchor = np.zeros(3)
         links: list[LinkDescription] = []
@@ -66,18 +60,16 @@ class _Bodies:
             joint = _joint(m, j)
             if isinstance(joint, Free):
                 at = Pose()  # qpos holds the pose in the world
-            moved = anchor if isinstance(joint, Prismatic) else np.array(m.jnt_pos[j])
-            frame = at @ Pose(moved - anchor) @ _back_by_ref(m, j)
-            anchor = moved
+            place = anchor if isinstance(joint, Prismatic) else np.array(m.jnt_pos[j])
+            frame = at @ Pose(place - anchor) @ _back_by_ref(m, j)
+            anchor = place
             if j == joints[-1] and not anchor.any():
-                links.append(LinkDescription(name, parent, joint, self.joints[j], frame, *content))
-                return links
+                return [*links, LinkDescription(name, parent, joint, self.joints[j], frame, *content)]
             link = unused(f"{name}/{self.joints[j]}", self.taken_links)
             links.append(LinkDescription(link, parent, joint, self.joints[j], frame, MassProperties.none()))
             parent, at = link, Pose()
         fixed = unused(f"{name}_fixed", self.taken_joints)
-        links.append(LinkDescription(name, parent, Fixed(), fixed, at @ Pose(-anchor), *content))
-        return links
+        return [*links, LinkDescription(name, parent, Fixed(), fixed, at @ Pose(-anchor), *content)]
 
 
 def _mass_properties(m: Any, body: int) -> MassProperties:
@@ -86,21 +78,20 @@ def _mass_properties(m: Any, body: int) -> MassProperties:
 
 
 def _joint(m: Any, j: int) -> Joint:
-    kind, options = int(m.jnt_type[j]), drive_options(m, j)
-    if kind == FREE:
+    kind, options = JointKind(m.jnt_type[j]), drive_options(m, j)
+    if kind is JointKind.FREE:
         return Free(**options)
-    if kind == BALL:
+    if kind is JointKind.BALL:
         return Spherical(**options)
-    return (Revolute if kind == HINGE else Prismatic)(m.jnt_axis[j], **options)
+    return (Revolute if kind is JointKind.HINGE else Prismatic)(m.jnt_axis[j], **options)
 
 
 def _back_by_ref(m: Any, j: int) -> Pose:
     """The joint's own motion from q = ref to q = 0."""
-    kind, axis = int(m.jnt_type[j]), np.array(m.jnt_axis[j])
-    if kind not in (SLIDE, HINGE):
+    kind, axis = JointKind(m.jnt_type[j]), np.array(m.jnt_axis[j])
+    if kind not in (JointKind.SLIDE, JointKind.HINGE):
         return Pose()
-    ref: float = m.qpos0[m.jnt_qposadr[j]]
-    if kind == SLIDE:
+    ref = float(m.qpos0[m.jnt_qposadr[j]])
+    if kind is JointKind.SLIDE:
         return Pose(-ref * axis)
-    half: Array = -0.5 * ref * np.ones(1)
-    return Pose(quaternion=np.concatenate([np.cos(half), np.sin(half) * axis]))
+    return Pose(quaternion=np.array((np.cos(ref / 2), *(-np.sin(ref / 2) * axis))))

@@ -7,27 +7,24 @@ from typing import Any
 
 import numpy as np
 
-#: MuJoCo's mjtJoint and its number of coordinates and of freedoms
-_FREE, _BALL = 0, 1
-_NQ, _NV = (7, 4, 1, 1), (6, 3, 1, 1)
-#: MuJoCo's mjtTrn: joint, joint in parent
-_ON_JOINT = (0, 1)
+from ukemi.model.readers.mjcf_kinds import ON_JOINT, JointKind
 
 
 def drive_options(m: Any, j: int) -> dict[str, Any]:
-    """Options of the joint, as far as they are given."""
-    kind, q, v = int(m.jnt_type[j]), int(m.jnt_qposadr[j]), int(m.jnt_dofadr[j])
-    options: dict[str, Any] = {"armature": m.dof_armature[v : v + _NV[kind]]}
-    if m.dof_damping[v] != 0:
-        options["damping"] = np.diag(m.dof_damping[v : v + _NV[kind]])
-    if kind == _FREE:
+    """Options of the joint, as far as they are given. The spring of a free joint is left out."""
+    kind, q, v = JointKind(m.jnt_type[j]), int(m.jnt_qposadr[j]), int(m.jnt_dofadr[j])
+    freedoms = slice(v, v + kind.nv)
+    options: dict[str, Any] = {"armature": m.dof_armature[freedoms]}
+    if m.dof_damping[freedoms].any():
+        options["damping"] = np.diag(m.dof_damping[freedoms])
+    if kind is JointKind.FREE:
         return options
     if m.jnt_limited[j]:
         options["limits"] = m.jnt_range[j]
     if m.jnt_stiffness[j] != 0:
         options["stiffness"] = m.jnt_stiffness[j]
-        options["rest"] = m.qpos_spring[q : q + _NQ[kind]]
-    if kind != _BALL and isfinite(effort := _effort(m, j)):
+        options["rest"] = m.qpos_spring[q : q + kind.nq]
+    if kind is not JointKind.BALL and isfinite(effort := _effort(m, j)):
         options["effort"] = effort
     return options
 
@@ -35,9 +32,9 @@ def drive_options(m: Any, j: int) -> dict[str, Any]:
 def _effort(m: Any, j: int) -> float:
     """The smaller of what the joint bears and what its actuators can give together; infinite without a bound."""
     bears = float(np.abs(m.jnt_actfrcrange[j]).max()) if m.jnt_actfrclimited[j] else inf
-    on_joint = [a for a in range(m.nu) if m.actuator_trntype[a] in _ON_JOINT and m.actuator_trnid[a, 0] == j]
-    give = sum(_largest_force(m, a) * abs(float(m.actuator_gear[a, 0])) for a in on_joint) if on_joint else inf
-    return min(bears, give)
+    actuators = [int(a) for a in np.flatnonzero(m.actuator_trnid[:, 0] == j) if m.actuator_trntype[a] in ON_JOINT]
+    give = [_largest_force(m, a) * abs(float(m.actuator_gear[a, 0])) for a in actuators]
+    return min(bears, sum(give)) if give else bears
 
 
 def _largest_force(m: Any, a: int) -> float:

@@ -7,7 +7,7 @@ from xml.sax.saxutils import quoteattr
 
 from ukemi.model.readers.diagnostics import Diagnostics
 from ukemi.model.readers.mjcf_meshes import drop_absent_meshes
-from ukemi.model.readers.xmltree import MOST_ELEMENTS, Element, read_xml
+from ukemi.model.readers.xmltree import MOST_ELEMENTS, Element, is_file, read_xml
 
 #: Sections and elements that say nothing about dynamics; some need files, some much memory.
 _SECTIONS = {"visual", "statistic", "keyframe", "sensor", "custom", "size"}
@@ -39,6 +39,8 @@ def _included(element: Element, seen: set[Path], main: Path | None = None) -> li
             children.append(child)
             continue
         path = main.parent / child.text("file")
+        if not is_file(path):
+            raise child.error(f"<include file={child.text('file')!r}>: no such file")
         if path.resolve() in seen:
             raise child.error(f"<include file={child.text('file')!r}>: the file is included already")
         seen.add(path.resolve())

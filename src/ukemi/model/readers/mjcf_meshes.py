@@ -10,7 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ukemi.model.readers.diagnostics import Diagnostics
-from ukemi.model.readers.xmltree import Element
+from ukemi.model.readers.xmltree import Element, is_file
+
+ABSENT = "meshes that do not exist here are left out, with the shapes that use them"
 
 
 @dataclass(frozen=True)
@@ -35,28 +37,28 @@ def drop_absent_meshes(root: Element, diagnostics: Diagnostics) -> None:
     for world in root.all("worldbody"):
         pruner.prune(world, _Place(world))
     for contact in root.all("contact"):
-        contact.children = [
-            pair for pair in contact.children if not pruner.dropped & {pair.attributes.get(g) for g in ("geom1", "geom2")}
-        ]
+        contact.children = [pair for pair in contact.children if not pruner.dropped & set(pair.attributes.values())]
 
 
 def _absent_meshes(root: Element, compiler: dict[str, str], diagnostics: Diagnostics) -> set[str]:
-    folder = root.path.parent / compiler.get("meshdir", compiler.get("assetdir", ""))
+    """Names of the meshes whose file is absent; they go, the paths of the others become absolute."""
+    here = root.path.parent
+    folders = {"mesh": here / compiler.get("meshdir", compiler.get("assetdir", "")), "model": here}
     absent: set[str] = set()
     for asset in root.all("asset"):
-        asset.children = [child for child in asset.children if child.tag != "hfield"]
-        for element in asset.all("mesh") + asset.all("model"):
-            if "file" not in element.attributes:
-                continue
-            name = Path(element.text("file").replace("\\", "/"))
-            path = (folder if element.tag == "mesh" else root.path.parent) / (
-                name.name if compiler.get("strippath") == "true" else name
-            )
-            element.attributes["file"] = str(path.resolve())
-            if element.tag == "mesh" and not path.is_file():
-                absent.add(element.attributes.get("name") or name.stem)
-                asset.children.remove(element)
-                diagnostics.warn("meshes that do not exist here are left out, with the shapes that use them", element, name.name)
+        kept: list[Element] = []
+        for element in asset.children:
+            if element.tag in folders and "file" in element.attributes:
+                file = Path(element.text("file").replace("\\", "/"))
+                path = folders[element.tag] / (file.name if compiler.get("strippath") == "true" else file)
+                if element.tag == "mesh" and not is_file(path):
+                    absent.add(element.attributes.get("name") or file.stem)
+                    diagnostics.warn(ABSENT, element, file.name)
+                    continue
+                element.attributes["file"] = str(path.resolve())
+            if element.tag != "hfield":
+                kept.append(element)
+        asset.children = kept
     return absent
 
 
@@ -86,13 +88,14 @@ class _Pruner:
         self.from_geom = from_geom
         self.diagnostics = diagnostics
         #: names of the geoms that went
-        self.dropped: set[str | None] = set()
+        self.dropped: set[str] = set()
 
     def prune(self, element: Element, place: _Place) -> None:
         kept: list[Element] = []
         for child in element.children:
             if child.tag == "geom" and self._drops(child, place):
-                self.dropped.add(child.attributes.get("name", ""))
+                if "name" in child.attributes:
+                    self.dropped.add(child.attributes["name"])
                 continue
             kept.append(child)
             if child.tag in ("body", "frame", "replicate"):

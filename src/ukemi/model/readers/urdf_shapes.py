@@ -11,7 +11,7 @@ from ukemi.errors import FileFormatError
 from ukemi.model.pose import Pose
 from ukemi.model.readers.diagnostics import Diagnostics, located
 from ukemi.model.readers.meshes import hull_corners
-from ukemi.model.readers.xmltree import Element
+from ukemi.model.readers.xmltree import Element, is_file
 from ukemi.model.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere
 
 
@@ -60,7 +60,7 @@ def _sizes(solid: Element) -> tuple[float, ...]:
 def _mesh(mesh: Element, at: Pose, diagnostics: Diagnostics) -> Shape | None:
     name = mesh.text("filename")
     scale = mesh.floats("scale", 3, (1, 1, 1))
-    path = _existing(_candidates(name, mesh.path))
+    path = next(filter(is_file, _candidates(name, mesh.path)), None)
     if path is None:
         diagnostics.warn("collision meshes that do not exist here are left out", mesh, name)
         return None
@@ -83,13 +83,3 @@ def _candidates(name: str, urdf: Path) -> Iterable[Path]:
     within_package = inside.partition("/")[2]
     folders = urdf.resolve().parents
     return [folder / tail for folder in folders for tail in (inside, within_package) if tail]
-
-
-def _existing(paths: Iterable[Path]) -> Path | None:
-    for path in paths:
-        try:
-            if path.is_file():
-                return path
-        except (OSError, ValueError):  # a name that no file can have
-            continue
-    return None

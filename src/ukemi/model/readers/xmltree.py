@@ -97,21 +97,32 @@ def read_xml(path: Path) -> Element:
 
 def read_bytes(path: Path, largest: int = LARGEST_FILE) -> bytes:
     """The content of a file of bounded size."""
+    if not is_file(path):
+        raise FileFormatError(path, None, _why_not(path))
     try:
-        if path.is_dir():
-            raise FileFormatError(path, None, "expected a file, got a directory")
-        if not path.exists():
-            raise FileFormatError(path, None, "no such file")
-        if not path.is_file():
-            raise FileFormatError(path, None, "expected a regular file")
         size = path.stat().st_size
         if size > largest:
             raise FileFormatError(path, None, f"{size / 2**20:.0f} MB: expected at most {largest / 2**20:.0f} MB")
         return path.read_bytes()
+    except OSError as cause:
+        raise FileFormatError(path, None, f"cannot be read: {cause.strerror}") from cause
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a regular file; names that no file can have are none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _why_not(path: Path) -> str:
+    try:
+        if path.is_dir():
+            return "expected a file, got a directory"
+        return "expected a regular file" if path.exists() else "no such file"
     except (OSError, ValueError) as cause:
-        if isinstance(cause, FileFormatError):
-            raise
-        raise FileFormatError(path, None, f"cannot be read: {cause}") from cause
+        return f"no such file ({cause.__class__.__name__})"
 
 
 class _Parser:

@@ -1,0 +1,58 @@
+# Every target creates what it needs: a virtual environment with the package and the tools of that target.
+PYTHON ?= python3
+OUT ?= out
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SOURCES := $(shell find core src/ukemi -name '*.hpp' -o -name '*.cpp' -o -name '*.py' -o -name '*.pyi') CMakeLists.txt pyproject.toml README.md
+
+.PHONY: demo test test-all test-sanitize lint docs bench stubs clean
+
+demo: $(VENV)/.test
+	$(BIN)/ukemi simulate --out $(OUT)
+	@echo "look at $(OUT)/strip.png"
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -q -m "not oracle and not fuzz"
+
+test-all: $(VENV)/.oracles $(VENV)/.lint lint test-sanitize
+	$(BIN)/python -m pytest -q
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.oracles
+	$(BIN)/python bench/run.py
+
+docs: $(VENV)/.docs
+	$(BIN)/mkdocs build --strict --quiet --site-dir site
+
+# The core once more under AddressSanitizer and UndefinedBehaviorSanitizer, for the tests that drive it.
+test-sanitize: $(VENV)/.test
+	bash scripts/test_sanitized.sh $(BIN)/python
+
+clean:
+	rm -rf $(VENV) build dist site out
+
+# --- environments: each file is the mark of one installed set ---------------------------------------------------------
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) --upgrade pip
+
+$(VENV)/.test: $(VENV)/bin/python $(SOURCES)
+	$(PIP) '.[test]'
+	@touch $@
+
+$(VENV)/.oracles: $(VENV)/.test
+	$(PIP) '.[oracles]'
+	@touch $@
+
+$(VENV)/.lint: $(VENV)/.test
+	$(PIP) '.[lint]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.test
+	$(PIP) '.[docs]'
+	@touch $@

@@ -1,0 +1,36 @@
+"""The command line: `ukemi COMMAND`, one file per command."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from ukemi.cli.info import info
+from ukemi.errors import UkemiError
+
+app = typer.Typer(
+    name="ukemi",
+    help="Dynamics of human figures: how they move while they touch, hold, let go, hit and land.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+app.command("info")(info)
+
+
+@app.callback()
+def _commands() -> None:
+    """Keeps the name of the command in use while there is only one."""
+
+
+def main() -> None:
+    """Runs the command line; what ukemi or the file system objects to is one line on stderr."""
+    try:
+        app()
+    except (UkemiError, OSError) as error:
+        Console(stderr=True, soft_wrap=True).print(f"[red]error:[/red] {escape(str(error))}", highlight=False)
+        sys.exit(1)

@@ -1,0 +1,19 @@
+"""What the commands accept as a model: a file, or the name of a figure."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from ukemi.model.model import Model
+from ukemi.model.readers.load import load
+
+
+def open_model(name: str) -> Model:
+    """The model of a URDF or MJCF file, or the figure human16, human28 or human40."""
+    figure = re.fullmatch(r"human(16|28|40)", name)
+    if figure is None or Path(name).exists():
+        return load(name)
+    from ukemi.model.figures.human import human
+
+    return human(dof=int(figure[1]))
