@@ -9,6 +9,8 @@ import numpy as np
 
 from ukemi.model.arrays import Array
 
+PEERS = ("Pinocchio", "MuJoCo")
+
 
 @dataclass(frozen=True)
 class Race:
@@ -18,6 +20,8 @@ class Race:
     ukemi: float
     peers: dict[str, float]
     goal: float
+    #: peers that could not be run: then a goal can be missed, but not met
+    absent: tuple[str, ...] = ()
 
     @property
     def best(self) -> tuple[str, float] | None:
@@ -30,7 +34,9 @@ class Race:
 
     @property
     def met(self) -> bool | None:
-        return None if self.ratio is None else self.ratio >= self.goal
+        if self.ratio is None or (self.ratio >= self.goal and self.absent):
+            return None
+        return self.ratio >= self.goal
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -41,6 +47,7 @@ class Race:
             "ratio": self.ratio,
             "goal": self.goal,
             "met": self.met,
+            "absent": self.absent,
         }
 
 
@@ -78,7 +85,8 @@ class Results:
     def add_race(self, case: str, engines: list[str], seconds: Array, goal: float) -> None:
         """A race from the times (rounds, engines) of ukemi, who stands first, and the peers."""
         us = (np.median(seconds, axis=0) * 1e6).tolist()
-        self.races.append(Race(case, us[0], dict(zip(engines[1:], us[1:], strict=True)), goal))
+        absent = tuple(name for name in PEERS if name not in engines)
+        self.races.append(Race(case, us[0], dict(zip(engines[1:], us[1:], strict=True)), goal, absent))
 
     @property
     def worst_difference(self) -> float:

@@ -31,7 +31,8 @@ AGREEMENT = 1e-9
 def inside(results: Results, model: uk.Model, rounds: int) -> None:
     """The cases in compiled code; without a compiler or a peer they are left out, with the reason."""
     try:
-        harness = build()
+        with Console(stderr=True).status("compiling the harness (minutes the first time: Pinocchio is all headers)"):
+            harness = build()
     except RuntimeError as error:
         results.missing["inside"] = str(error)
         return

@@ -19,13 +19,22 @@ template <class T> struct AbaBody {
     Vec3<T> a, alpha;
 };
 
-/// Work of one pack of states: bodies, and per freedom six gains U D^-1, the solved torque D^-1 u, and the torque.
+/// Work of one pack of states: bodies, and per freedom room for the gains U D^-1 and the factor of D, the solved torque
+/// D^-1 u, and the torque.
 template <class T> struct AbaWork {
     AbaBody<T>* bodies;
-    T* gain;   // 6 nv
+    T* gain;   // gain_size nv: per joint its own layout, see absorb_*
     T* drive;  // nv: D^-1 u
     T* tau;    // nv: applied torque with springs and dampers
 };
+inline constexpr int gain_size = 12;
+
+template <class T> UKEMI_INLINE Mat3<T>& stored_mat(T* p) { return *reinterpret_cast<Mat3<T>*>(p); }
+template <class T> UKEMI_INLINE Sym3<T>& stored_sym(T* p) { return *reinterpret_cast<Sym3<T>*>(p); }
+template <class T> UKEMI_INLINE Vec3<T>& stored_vec(T* p) { return *reinterpret_cast<Vec3<T>*>(p); }
+
+/// Whether a joint takes its own branch or the general one.
+UKEMI_INLINE bool is_plain(const Body& b, JointKind kind) { return b.kind == kind && !b.armed; }
 
 template <class T> UKEMI_INLINE Inertia<T> rigid_inertia(const Body& b) {
     const T o{}, m = b.mass + T{}, x = b.h.x + T{}, y = b.h.y + T{}, z = b.h.z + T{};
@@ -84,13 +93,15 @@ template <class T> UKEMI_INLINE void small_solve(const T* D, int n, T* x) {
         for (int k = i + 1; k < n; ++k) x[i] -= D[k * n + i] * x[k];
 }
 
-/// Any joint through its subspace S: U = I S, D = S^T U + armature, gains U D^-1.
+/// Any joint through its subspace S: U = I S, D = S^T U + armature. Stores the gains U D^-1 (6 per freedom), then the
+/// factor of D.
 template <class T> inline void absorb_general(const Body& b, const In<T>& q, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
     const int n = b.nv;
     Force<T> U[6];
-    T D[36];
     Motion<T> S[6];
     T* drive = work.drive + b.iv;
+    T* gain = work.gain + gain_size * b.iv;
+    T* D = gain + 6 * n;
     for (int k = 0; k < n; ++k) {
         S[k] = subspace(b, x.X.R, q, k);
         U[k].f = x.I.M * S[k].lin + x.I.C * S[k].ang;
@@ -103,7 +114,6 @@ template <class T> inline void absorb_general(const Body& b, const In<T>& q, Aba
     }
     small_cholesky(D, n);
     // gains: row c of U D^-1, for each of the six components
-    T* gain = work.gain + 6 * b.iv;
     for (int c = 0; c < 6; ++c) {
         T row[6];
         for (int k = 0; k < n; ++k) {
@@ -131,13 +141,14 @@ template <class T> inline void absorb_general(const Body& b, const In<T>& q, Aba
     small_solve(D, n, drive);
 }
 
+/// Stores the six gains U / D, then 1 / D.
 template <class T> UKEMI_INLINE void absorb_revolute(const Body& b, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
     const Vec3<T> Uf = x.I.C * b.axis, Un = x.I.J * b.axis;
     const T d = 1.0 / (dot(b.axis, Un) + b.armature[0]);
     const T u = work.tau[b.iv] - dot(b.axis, x.F.n);
     const Vec3<T> gf = Uf * d, gn = Un * d;
-    T* g = work.gain + 6 * b.iv;
-    g[0] = gf.x, g[1] = gf.y, g[2] = gf.z, g[3] = gn.x, g[4] = gn.y, g[5] = gn.z;
+    T* g = work.gain + gain_size * b.iv;
+    stored_vec(g) = gf, stored_vec(g + 3) = gn, g[6] = d;
     work.drive[b.iv] = u * d;
     if (!parent) return;
     Inertia<T> I = x.I;
@@ -147,15 +158,15 @@ template <class T> UKEMI_INLINE void absorb_revolute(const Body& b, AbaBody<T>& 
     pass_inertia(*parent, x.X, I, Force<T>{x.F.f + gf * u, x.F.n + gn * u}, x.gamma, x.zeta);
 }
 
-/// Stores G = C J^-1 and the angular acceleration J^-1 u that the torque alone would give.
+/// Stores G = C J^-1 and J^-1; the drive is the angular acceleration J^-1 u that the torque alone would give.
 template <class T> UKEMI_INLINE void absorb_spherical(const Body& b, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
     const Sym3<T> J_inv = inverse(x.I.J);
     const Mat3<T> G = x.I.C * J_inv;
     const Vec3<T> tau = {work.tau[b.iv], work.tau[b.iv + 1], work.tau[b.iv + 2]};
     const Vec3<T> u = tau - x.F.n, drive = J_inv * u;
-    T* d = work.drive + b.iv;
-    d[0] = drive.x, d[1] = drive.y, d[2] = drive.z;
-    *reinterpret_cast<Mat3<T>*>(work.gain + 6 * b.iv) = G;
+    stored_vec(work.drive + b.iv) = drive;
+    T* g = work.gain + gain_size * b.iv;
+    stored_mat(g) = G, stored_sym(g + 9) = J_inv;
     if (!parent) return;
     Sym3<T> M = x.I.M;
     M -= symmetric_product(G, x.I.C);
@@ -164,24 +175,34 @@ template <class T> UKEMI_INLINE void absorb_spherical(const Body& b, AbaBody<T>&
     pass_force(*parent, x.X, x.X.R * (x.F.f + G * u) + K * x.gamma, tau);
 }
 
-/// A free joint takes all of the body's inertia: the parent feels only the torque applied in the joint.
+/// Acceleration of a body with articulated inertia under a wrench, by blocks: J^-1, G = C J^-1, (M - G C^T)^-1.
+template <class T> UKEMI_INLINE Motion<T> free_response(const T* gain, const Vec3<T>& f, const Vec3<T>& n) {
+    T* g = const_cast<T*>(gain);
+    const Mat3<T>& G = stored_mat(g);
+    const Vec3<T> a = stored_sym(g + 15) * (f - G * n);
+    return {a, stored_sym(g + 9) * n - tmul(G, a)};
+}
+
+/// A free joint takes all of the body's inertia: the parent feels only the torque applied in the joint. Stores G, J^-1
+/// and M'^-1; the drive is the body's whole acceleration.
 template <class T> UKEMI_INLINE void absorb_free(const Body& b, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
     const T* tau = work.tau + b.iv;
     const Vec3<T> tau_f = {tau[0], tau[1], tau[2]}, tau_n = {tau[3], tau[4], tau[5]};
+    T* g = work.gain + gain_size * b.iv;
     const Sym3<T> J_inv = inverse(x.I.J);
     const Mat3<T> G = x.I.C * J_inv;
     Sym3<T> M = x.I.M;
     M -= symmetric_product(G, x.I.C);
-    const Vec3<T> u_n = tau_n - x.F.n;
-    x.a = inverse(M) * (tau_f - x.F.f - G * u_n);
-    x.alpha = J_inv * u_n - tmul(G, x.a);
+    stored_mat(g) = G, stored_sym(g + 9) = J_inv, stored_sym(g + 15) = inverse(M);
+    const Motion<T> a = free_response(g, tau_f - x.F.f, tau_n - x.F.n);
+    stored_vec(work.drive + b.iv) = a.lin, stored_vec(work.drive + b.iv + 3) = a.ang;
     if (parent) pass_force(*parent, x.X, x.X.R * tau_f, tau_n);
 }
 
-/// qdd of the tree under tau, gravity and external wrenches (per body, body coordinates; may be absent).
+/// First two passes: velocities and bias forces outwards, articulated inertias inwards. external: a wrench per body, in
+/// body coordinates; it and tau may be absent.
 template <class T>
-inline void aba(const Tree& tree, const In<T>& q, const In<T>& v, const In<T>& tau, const In<T>& external, const Vec3<double>& gravity,
-                const AbaWork<T>& work, const Out<T>& out) {
+inline void aba_inward(const Tree& tree, const In<T>& q, const In<T>& v, const In<T>& tau, const In<T>& external, const AbaWork<T>& work) {
     const int n = static_cast<int>(tree.bodies.size());
     for (int k = 0; k < tree.nv; ++k) work.tau[k] = tau ? tau[k] : T{};
     for_each_elastic_torque(tree, q, v, [&](int lane, int k, double torque) {
@@ -220,43 +241,50 @@ inline void aba(const Tree& tree, const In<T>& q, const In<T>& v, const In<T>& t
         const Body& b = tree.bodies[i];
         AbaBody<T>& x = work.bodies[i];
         AbaBody<T>* parent = b.parent < 0 ? nullptr : &work.bodies[b.parent];
-        if (b.kind == JointKind::spherical && !b.armed) absorb_spherical(b, x, parent, work);
+        if (is_plain(b, JointKind::spherical)) absorb_spherical(b, x, parent, work);
         else if (b.kind == JointKind::revolute) absorb_revolute(b, x, parent, work);
-        else if (b.kind == JointKind::free && !b.armed) absorb_free(b, x, parent, work);
+        else if (is_plain(b, JointKind::free)) absorb_free(b, x, parent, work);
         else absorb_general(b, q, x, parent, work);
     }
+}
 
-    // Outwards: accelerations.
-    const Vec3<T> a_world = {-gravity.x + T{}, -gravity.y + T{}, -gravity.z + T{}};
-    for (int i = 0; i < n; ++i) {
+/// Third pass, outwards: accelerations from the drives. `moving`: with the bias accelerations; without them (and with
+/// a_world = 0) it is the tree's response to impulses.
+template <bool moving, class T>
+inline void aba_outward(const Tree& tree, const In<T>& q, const Vec3<T>& a_world, const AbaWork<T>& work, const T* drives, const Out<T>& out) {
+    for (std::size_t i = 0; i < tree.bodies.size(); ++i) {
         const Body& b = tree.bodies[i];
         AbaBody<T>& x = work.bodies[i];
-        Vec3<T> a = a_world + x.gamma, alpha = x.zeta;
+        Vec3<T> a = a_world, alpha = zero3<T>();
+        if (moving) a += x.gamma, alpha = x.zeta;
         if (b.parent >= 0) {
             const AbaBody<T>& P = work.bodies[b.parent];
-            a = P.a + cross(P.alpha, x.X.p) + x.gamma;
+            a = P.a + cross(P.alpha, x.X.p);
+            if (moving) a += x.gamma;
             alpha += tmul(x.X.R, P.alpha);
         }
         a = tmul(x.X.R, a);
-        const T *g = work.gain + 6 * b.iv, *drive = work.drive + b.iv;
-        if (b.kind == JointKind::spherical && !b.armed) {
-            const Mat3<T>& G = *reinterpret_cast<const Mat3<T>*>(g);
+        T* g = work.gain + gain_size * b.iv;
+        const T* drive = drives + b.iv;
+        if (is_plain(b, JointKind::spherical)) {
             x.a = a;
-            x.alpha = Vec3<T>{drive[0], drive[1], drive[2]} - tmul(G, a);
+            x.alpha = Vec3<T>{drive[0], drive[1], drive[2]} - tmul(stored_mat(g), a);
             store3(out, b.iv, x.alpha - alpha);
         } else if (b.kind == JointKind::revolute) {
-            const T qdd = drive[0] - (g[0] * a.x + g[1] * a.y + g[2] * a.z + g[3] * alpha.x + g[4] * alpha.y + g[5] * alpha.z);
+            const T qdd = drive[0] - (dot(stored_vec(g), a) + dot(stored_vec(g + 3), alpha));
             out.set(b.iv, qdd);
             x.a = a;
             x.alpha = alpha + b.axis * qdd;
-        } else if (b.kind == JointKind::free && !b.armed) {
+        } else if (is_plain(b, JointKind::free)) {
+            x.a = {drive[0], drive[1], drive[2]};
+            x.alpha = {drive[3], drive[4], drive[5]};
             store3(out, b.iv, x.a - a);
             store3(out, b.iv + 3, x.alpha - alpha);
         } else {
             x.a = a;
             x.alpha = alpha;
             for (int k = 0; k < b.nv; ++k, g += 6) {
-                const T qdd = drive[k] - (g[0] * a.x + g[1] * a.y + g[2] * a.z + g[3] * alpha.x + g[4] * alpha.y + g[5] * alpha.z);
+                const T qdd = drive[k] - (dot(stored_vec(g), a) + dot(stored_vec(g + 3), alpha));
                 const Motion<T> S = subspace(b, x.X.R, q, k);
                 out.set(b.iv + k, qdd);
                 x.a += S.lin * qdd;
@@ -264,6 +292,14 @@ inline void aba(const Tree& tree, const In<T>& q, const In<T>& v, const In<T>& t
             }
         }
     }
+}
+
+/// qdd of the tree under tau, gravity and external wrenches.
+template <class T>
+inline void aba(const Tree& tree, const In<T>& q, const In<T>& v, const In<T>& tau, const In<T>& external, const Vec3<double>& gravity,
+                const AbaWork<T>& work, const Out<T>& out) {
+    aba_inward(tree, q, v, tau, external, work);
+    aba_outward<true>(tree, q, Vec3<T>{-gravity.x + T{}, -gravity.y + T{}, -gravity.z + T{}}, work, work.drive, out);
 }
 
 UKEMI_END

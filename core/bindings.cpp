@@ -9,13 +9,16 @@
 #include <cstring>
 #include <memory>
 
-#include "integrators.hpp"
+#include "border.hpp"
 #include "kernels.hpp"
-#include "workers.hpp"
 
 namespace nb = nanobind;
 
 namespace ukemi {
+
+void bind_closed(nb::module_& m);
+void bind_integrator(nb::module_& m);
+
 namespace {
 
 // --- building the tree ---------------------------------------------------------------------------------------------
@@ -85,154 +88,6 @@ Tree make_tree(const std::vector<std::string>& names, const std::vector<int>& pa
     }
     return tree;
 }
-
-// --- states at the border --------------------------------------------------------------------------------------------
-
-/// Arguments with common batch axes: the same leading shape, or none, or anything NumPy can broadcast.
-class Border {
-public:
-    explicit Border(const Tree& tree) { batch.tree = &tree; }
-    Batch batch;
-
-    const Array& take(Batch::Array& slot, const char* name, nb::handle object, std::initializer_list<npy_intp> tail, const char* meaning) {
-        Array& a = arrays_[used_];
-        a = Array(name, object.ptr());
-        a.require_tail(tail, meaning);
-        a.require_finite();
-        slots_[used_] = &slot;
-        tails_[used_] = static_cast<int>(tail.size());
-        return arrays_[used_++];
-    }
-    void coordinates(Batch::Array& slot, const char* name, nb::handle object) {
-        require_unit_quaternions(*batch.tree, take(slot, name, object, {batch.tree->nq}, "(nq)"));
-    }
-    void velocities(Batch::Array& slot, const char* name, nb::handle object) { take(slot, name, object, {batch.tree->nv}, "(nv)"); }
-
-    /// Gravity of any direction [m/s^2]; None is the default.
-    void gravity(nb::handle object) {
-        if (object.is_none()) {
-            batch.gravity[2] = -9.81;
-            return;
-        }
-        const Array g("gravity", object.ptr());
-        if (g.ndim() != 1 || g.dim(0) != 3) throw InputError("InvalidInputError", "gravity: expected shape (3,), got " + g.shape_text());
-        g.require_finite();
-        std::copy(g.data(), g.data() + 3, batch.gravity);
-    }
-    /// Wrenches on links, in link coordinates; moved onto the bodies that carry the links.
-    void external(nb::handle object) {
-        if (object.is_none()) return;
-        const auto links = static_cast<npy_intp>(batch.tree->links.size());
-        take(batch.external, "external", object, {links, 6}, "(nlinks, 6: force and moment in link coordinates)");
-    }
-    void link(int index, nb::handle point) {
-        if (index < 0 || index >= static_cast<int>(batch.tree->links.size())) throw InputError("InvalidInputError", "link: index out of range");
-        batch.link = index;
-        const Array p("point", point.ptr());
-        if (p.ndim() != 1 || p.dim(0) != 3) throw InputError("InvalidInputError", "point: expected shape (3,), got " + p.shape_text());
-        p.require_finite();
-        std::copy(p.data(), p.data() + 3, batch.point);
-    }
-
-    /// Runs the kernel over the common batch and returns an array (batch axes, tail).
-    nb::object run(Kernel kernel, std::initializer_list<npy_intp> tail, bool cleared = false) {
-        std::vector<npy_intp> shape = broadcast();
-        std::ptrdiff_t count = 1;
-        for (npy_intp d : shape) count *= d;
-        batch.out_stride = 1;
-        for (npy_intp d : tail) shape.push_back(d), batch.out_stride *= d;
-        nb::object result = nb::steal(new_array(shape, cleared, &batch.out));
-        if (count == 1) {
-            move_wrenches(1);
-            run_here(kernel, batch, 0, 1);
-        } else if (count > 1) {
-            nb::gil_scoped_release release;
-            move_wrenches(count);
-            ukemi::run(kernel, batch, count);
-        }
-        return result;
-    }
-
-private:
-    std::vector<npy_intp> broadcast() {
-        std::vector<npy_intp> shape;
-        bool uneven = false;
-        for (int i = 0; i < used_; ++i) {
-            const int n = arrays_[i].ndim() - tails_[i];
-            if (n == 0) continue;
-            std::vector<npy_intp> lead(static_cast<std::size_t>(n));
-            for (int k = 0; k < n; ++k) lead[static_cast<std::size_t>(k)] = arrays_[i].dim(k);
-            if (shape.empty()) shape = lead;
-            else if (shape != lead) uneven = true;
-        }
-        if (uneven) shape = spread();
-        std::ptrdiff_t tail_size;
-        for (int i = 0; i < used_; ++i) {
-            tail_size = 1;
-            for (int k = 0; k < tails_[i]; ++k) tail_size *= arrays_[i].dim(arrays_[i].ndim() - 1 - k);
-            *slots_[i] = {arrays_[i].data(), arrays_[i].ndim() == tails_[i] ? 0 : tail_size};
-        }
-        return shape;
-    }
-    /// Different leading shapes: let NumPy broadcast them, or say why not.
-    std::vector<npy_intp> spread() {
-        nb::module_ np = nb::module_::import_("numpy");
-        nb::list leads;
-        std::string text;
-        for (int i = 0; i < used_; ++i) {
-            nb::list lead;
-            for (int k = 0; k < arrays_[i].ndim() - tails_[i]; ++k) lead.append(arrays_[i].dim(k));
-            leads.append(nb::tuple(lead));
-            text += (i ? ", " : "") + std::string(arrays_[i].name()) + " " + arrays_[i].shape_text();
-        }
-        nb::object common;
-        try {
-            common = np.attr("broadcast_shapes")(*leads);
-        } catch (nb::python_error&) {
-            throw InputError("InvalidInputError", "batch axes do not match: " + text);
-        }
-        std::vector<npy_intp> shape;
-        for (nb::handle d : common) shape.push_back(nb::cast<npy_intp>(d));
-        for (int i = 0; i < used_; ++i) {
-            if (arrays_[i].ndim() == tails_[i]) continue;
-            nb::list full;
-            for (npy_intp d : shape) full.append(d);
-            for (int k = tails_[i]; k > 0; --k) full.append(arrays_[i].dim(arrays_[i].ndim() - k));
-            nb::object spread = np.attr("ascontiguousarray")(np.attr("broadcast_to")(nb::borrow(arrays_[i].object()), nb::tuple(full)));
-            kept_.push_back(spread);
-            arrays_[i] = Array(arrays_[i].name(), spread.ptr());
-        }
-        return shape;
-    }
-    void move_wrenches(std::ptrdiff_t count) {
-        if (!batch.external.data) return;
-        const Tree& tree = *batch.tree;
-        const std::size_t width = 6 * tree.bodies.size(), states = batch.external.stride ? static_cast<std::size_t>(count) : 1;
-        wrenches_.assign(width * states, 0.0);
-        for (std::size_t s = 0; s < states; ++s) {
-            for (std::size_t i = 0; i < tree.links.size(); ++i) {
-                const Link& l = tree.links[i];
-                if (l.body < 0) continue;
-                const double* w = batch.external.data + 6 * (s * tree.links.size() + i);
-                const double f[3] = {l.R.xx * w[0] + l.R.xy * w[1] + l.R.xz * w[2], l.R.yx * w[0] + l.R.yy * w[1] + l.R.yz * w[2], l.R.zx * w[0] + l.R.zy * w[1] + l.R.zz * w[2]};
-                const double n[3] = {l.R.xx * w[3] + l.R.xy * w[4] + l.R.xz * w[5], l.R.yx * w[3] + l.R.yy * w[4] + l.R.yz * w[5], l.R.zx * w[3] + l.R.zy * w[4] + l.R.zz * w[5]};
-                double* out = wrenches_.data() + s * width + 6 * static_cast<std::size_t>(l.body);
-                for (int k = 0; k < 3; ++k) out[k] += f[k];
-                out[3] += n[0] + l.p.y * f[2] - l.p.z * f[1];
-                out[4] += n[1] + l.p.z * f[0] - l.p.x * f[2];
-                out[5] += n[2] + l.p.x * f[1] - l.p.y * f[0];
-            }
-        }
-        batch.external = {wrenches_.data(), batch.external.stride ? static_cast<std::ptrdiff_t>(width) : 0};
-    }
-
-    static constexpr int capacity = 4;
-    Array arrays_[capacity];
-    Batch::Array* slots_[capacity] = {};
-    int tails_[capacity] = {}, used_ = 0;
-    std::vector<nb::object> kept_;
-    std::vector<double> wrenches_;
-};
 
 /// Names the joint that has nothing to accelerate, if a result is not finite.
 void require_regular(const Tree& tree, const nb::object& q, const nb::object& result) {
@@ -367,108 +222,6 @@ struct InertiaFactor {
     }
 };
 
-// --- time integration ----------------------------------------------------------------------------------------------------
-
-struct PyIntegrator {
-    nb::object owner;  // keeps the tree alive
-    const Tree* tree;
-    Integrator integrator;
-    double gravity[3] = {0, 0, -9.81};
-
-    PyIntegrator(nb::object t, const std::string& method, nb::handle g, double rtol, double atol)
-        : owner(t), tree(&nb::cast<const Tree&>(t)), integrator(*tree, method_of(method), rtol, atol) {
-        if (!(rtol > 0) || !(atol > 0)) throw InputError("InvalidInputError", "rtol and atol: expected positive tolerances");
-        Border border(*tree);
-        border.gravity(g);
-        std::copy(border.batch.gravity, border.batch.gravity + 3, gravity);
-    }
-    static Method method_of(const std::string& name) {
-        if (name == "semi-implicit") return Method::semi_implicit;
-        if (name == "rk4") return Method::rk4;
-        if (name == "adaptive") return Method::adaptive;
-        throw InputError("InvalidInputError", "integrator: expected 'semi-implicit', 'rk4' or 'adaptive', got '" + name + "'");
-    }
-
-    /// `steps` steps of dt from (t, q, v); control(t, q, v) -> tau, or constant torques, or None.
-    nb::tuple advance(double t, nb::handle q0, nb::handle v0, double dt, long steps, nb::object control) {
-        Border border(*tree);
-        Batch& batch = border.batch;
-        border.coordinates(batch.q, "q", q0);
-        border.velocities(batch.v, "v", v0);
-        if (!std::isfinite(t) || !std::isfinite(dt) || dt <= 0) throw InputError("InvalidInputError", "dt: expected a positive, finite step");
-        double *q, *v;
-        nb::object q_out = nb::steal(new_array({tree->nq}, false, &q)), v_out = nb::steal(new_array({tree->nv}, false, &v));
-        const Array Q("q", q0.ptr()), V("v", v0.ptr());
-        if (Q.ndim() != 1 || V.ndim() != 1) throw InputError("InvalidInputError", "q and v: expected one state, got shapes " + Q.shape_text() + " and " + V.shape_text());
-        std::copy(Q.data(), Q.data() + tree->nq, q), std::copy(V.data(), V.data() + tree->nv, v);
-
-        const bool calls = !control.is_none() && PyCallable_Check(control.ptr());
-        Array torque;
-        if (!calls && !control.is_none()) {
-            torque = Array("control", control.ptr());
-            if (torque.ndim() != 1) throw InputError("InvalidInputError", "control: expected shape (" + std::to_string(tree->nv) + ",), got " + torque.shape_text());
-            torque.require_tail({tree->nv}, "(nv)");
-            torque.require_finite();
-            batch.x.data = torque.data();
-        }
-        std::copy(gravity, gravity + 3, batch.gravity);
-        auto acceleration = [&](double time, const double* qs, const double* vs, double* a) {
-            if (calls) torque = ask(control, time, qs, vs, batch);
-            batch.q.data = qs, batch.v.data = vs, batch.out = a;
-            run_here(kernels().forward_dynamics, batch, 0, 1);
-        };
-        std::vector<double> q_good(q, q + tree->nq), v_good(v, v + tree->nv);
-        for (long i = 0; i < steps; ++i) {
-            const double now = t + static_cast<double>(i) * dt;
-            const bool ok = integrator.advance(acceleration, now, dt, q, v);
-            check(ok, now, q, v, q_good, v_good);
-            if (i % 256 == 255 && PyErr_CheckSignals() != 0) throw nb::python_error();
-        }
-        return nb::make_tuple(q_out, v_out);
-    }
-
-private:
-    Array ask(const nb::object& control, double t, const double* q, const double* v, Batch& batch) const {
-        double *qa, *va;
-        nb::object q_array = nb::steal(new_array({tree->nq}, false, &qa)), v_array = nb::steal(new_array({tree->nv}, false, &va));
-        std::copy(q, q + tree->nq, qa), std::copy(v, v + tree->nv, va);
-        nb::object answer = control(t, q_array, v_array);
-        Array tau("what control(t, q, v) returned", answer.ptr());
-        if (tau.ndim() != 1) throw InputError("InvalidInputError", std::string(tau.name()) + ": expected shape (" + std::to_string(tree->nv) + ",), got " + tau.shape_text());
-        tau.require_tail({tree->nv}, "(nv)");
-        tau.require_finite();
-        held_.assign(tau.data(), tau.data() + tree->nv);
-        batch.x.data = held_.data();
-        return Array();
-    }
-    /// Stops at the first state that is not finite, with the last good one.
-    void check(bool ok, double t, const double* q, const double* v, std::vector<double>& q_good, std::vector<double>& v_good) const {
-        bool finite = true;
-        for (int i = 0; i < tree->nq; ++i) finite &= std::isfinite(q[i]);
-        for (int i = 0; i < tree->nv; ++i) finite &= std::isfinite(v[i]);
-        if (ok && finite) {
-            std::copy(q, q + tree->nq, q_good.begin()), std::copy(v, v + tree->nv, v_good.begin());
-            return;
-        }
-        std::string joints;
-        for (std::size_t i = 0; i < tree->bodies.size(); ++i) {
-            const Body& b = tree->bodies[i];
-            bool bad = false;
-            for (int k = 0; k < b.nv; ++k) bad |= !std::isfinite(v[b.iv + k]);
-            if (bad) joints += (joints.empty() ? "" : ", ") + tree->joint_names[i];
-        }
-        nb::object error = nb::module_::import_("ukemi.errors").attr("SimulationError");
-        double *qa, *va;
-        nb::object q_array = nb::steal(new_array({tree->nq}, false, &qa)), v_array = nb::steal(new_array({tree->nv}, false, &va));
-        std::copy(q_good.begin(), q_good.end(), qa), std::copy(v_good.begin(), v_good.end(), va);
-        const std::string what = ok ? "the state is no longer finite (joints: " + joints + ")" : "the step size fell to rounding";
-        nb::object instance = error(nb::str(("at t = " + std::to_string(t) + " s " + what + ": take a smaller dt, or look for a stiff spring or damper").c_str()), t, q_array, v_array);
-        PyErr_SetObject(error.ptr(), instance.ptr());
-        throw nb::python_error();
-    }
-    mutable std::vector<double> held_;
-};
-
 }  // namespace
 }  // namespace ukemi
 
@@ -521,11 +274,8 @@ NB_MODULE(_core, m) {
         .def(nb::init<nb::object, nb::handle>(), nb::arg("tree"), nb::arg("q").none())
         .def("solve", &InertiaFactor::solve, nb::arg("rhs").none(), "M^-1 rhs, for rhs of shape (..., nv).");
 
-    nb::class_<PyIntegrator>(m, "Integrator", "Moves a state of a tree through time.")
-        .def(nb::init<nb::object, const std::string&, nb::handle, double, double>(), nb::arg("tree"), nb::arg("method"), nb::arg("gravity").none(), nb::arg("rtol"), nb::arg("atol"))
-        .def("advance", &PyIntegrator::advance, nb::arg("t"), nb::arg("q").none(), nb::arg("v").none(), nb::arg("dt"), nb::arg("steps"), nb::arg("control").none())
-        .def_prop_ro("evaluations", [](const PyIntegrator& i) { return i.integrator.evaluations; })
-        .def_prop_ro("rejected", [](const PyIntegrator& i) { return i.integrator.rejected; });
+    bind_closed(m);
+    bind_integrator(m);
 
     m.def("levels", [] {
         const Kernels* levels[8];

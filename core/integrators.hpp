@@ -25,12 +25,20 @@ public:
           stages_(7 * 2 * nv_), x_(nv_), v_(nv_), q_(nq_), q_new_(nq_), v_new_(nv_) {}
 
     long evaluations = 0, rejected = 0;
+    /// Called with every accepted state, which it may correct: loops are closed here.
+    std::function<void(double* q, double* v)> on_accept;
 
     /// Moves (q, v) from t to t + dt. False: the step size fell to rounding (adaptive only).
     bool advance(const Accelerations& acceleration, double t, double dt, double* q, double* v) {
         switch (method_) {
-            case Method::semi_implicit: semi_implicit(acceleration, t, dt, q, v); return true;
-            case Method::rk4: runge_kutta(rk4_tableau, acceleration, t, dt, q, v); accept(q, v); return true;
+            case Method::semi_implicit:
+                semi_implicit(acceleration, t, dt, q, v);
+                if (on_accept) on_accept(q, v);
+                return true;
+            case Method::rk4:
+                runge_kutta(rk4_tableau, acceleration, t, dt, q, v);
+                accept(q, v);
+                return true;
             case Method::adaptive: return adaptive(acceleration, t, dt, q, v);
         }
         return false;
@@ -90,6 +98,7 @@ private:
     void accept(double* q, double* v) {
         std::copy(q_new_.begin(), q_new_.end(), q);
         std::copy(v_new_.begin(), v_new_.end(), v);
+        if (on_accept) on_accept(q, v);
     }
 
     /// Largest error of the step against its tolerance: rotations and positions measured in the chart.

@@ -10,8 +10,6 @@
 
 UKEMI_BEGIN
 
-template <class T> struct Placement { Mat3<T> R; Vec3<T> p; };
-
 UKEMI_INLINE Vec3<double> planar_y(const Body& b) { return cross(b.axis, b.axis2); }
 
 /// R_PC and p_PC of a body's frame in its parent, from its coordinates.

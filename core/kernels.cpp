@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "aba.hpp"
+#include "closed.hpp"
 #include "crba.hpp"
 #include "kinematics.hpp"
 #include "rnea.hpp"
@@ -43,7 +44,7 @@ struct Arena {
 struct ForwardDynamics {
     template <class T> static AbaWork<T> work(const Tree& tree, Arena& arena) {
         const std::size_t nv = static_cast<std::size_t>(tree.nv);
-        return {arena.take<AbaBody<T>>(tree.bodies.size()), arena.take<T>(6 * nv), arena.take<T>(nv), arena.take<T>(nv)};
+        return {arena.take<AbaBody<T>>(tree.bodies.size()), arena.take<T>(gain_size * nv), arena.take<T>(nv), arena.take<T>(nv)};
     }
     template <class T> static void run(const Batch& b, std::ptrdiff_t i, void* scratch) {
         Arena arena{static_cast<char*>(scratch)};
@@ -108,7 +109,7 @@ void difference_all(const Batch& b, std::ptrdiff_t begin, std::ptrdiff_t end, vo
 std::size_t scratch_bytes(const Tree& tree) {
     const std::size_t n = tree.bodies.size(), nv = static_cast<std::size_t>(tree.nv);
     const std::size_t body = std::max({sizeof(AbaBody<Pack>), sizeof(RneaBody<Pack>), sizeof(CrbaBody<Pack>), sizeof(Placement<Pack>), sizeof(BodyMotion)});
-    return n * body + nv * 8 * sizeof(Pack) + 1024;  // 8 packs per freedom: six gains, drive, torque; 1024: alignment of each piece
+    return n * body + nv * (gain_size + 2) * sizeof(Pack) + 1024;  // gains, drive, torque; 1024: alignment of each piece
 }
 
 }  // namespace
@@ -139,4 +140,12 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::solve,
     ukemi::UKEMI_LEVEL::retract,
     ukemi::UKEMI_LEVEL::chart_rate,
+    ukemi::UKEMI_LEVEL::closed_bytes,
+    ukemi::UKEMI_LEVEL::closed_dynamics,
+    ukemi::UKEMI_LEVEL::closed_prepare,
+    ukemi::UKEMI_LEVEL::closed_respond,
+    ukemi::UKEMI_LEVEL::closed_state,
+    ukemi::UKEMI_LEVEL::closed_jacobian,
+    ukemi::UKEMI_LEVEL::closed_pivots,
+    ukemi::UKEMI_LEVEL::closed_least_norm,
 };

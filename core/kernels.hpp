@@ -30,6 +30,16 @@ struct Kernels {
     void (*solve)(const Tree&, const double* L, double* x);
     void (*retract)(const Tree&, const double* q0, const double* x, double* q);
     void (*chart_rate)(const Tree&, const double* x, const double* q, const double* v, double* rate);
+    // closed chains, see closed.hpp; `memory` holds closed_bytes(tree, loops) bytes, aligned to 64
+    std::size_t (*closed_bytes)(const Tree&, const Loops&);
+    void (*closed_dynamics)(const Tree&, const Loops&, const double* q, const double* v, const double* tau, const double* external, const double* gravity,
+                            void* memory, double* a, double* lambda);
+    void (*closed_prepare)(const Tree&, const Loops&, const double* q, const double* v, void* memory);
+    void (*closed_respond)(const Tree&, const Loops&, const double* q, void* memory, const double* change, double* impulse, double* dv);
+    void (*closed_state)(const Tree&, const Loops&, const double* q, const double* v, void* memory, double* error, double* rate);
+    void (*closed_jacobian)(const Tree&, const Loops&, const double* q, const double* v, void* memory, double* H, double* rate_v);
+    const double* (*closed_pivots)(const Tree&, const Loops&, void* memory);
+    void (*closed_least_norm)(const Tree&, const Loops&, void* memory, double* lambda);
 };
 
 /// The best level for this processor, chosen once.

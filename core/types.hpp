@@ -23,6 +23,9 @@ template <class T> struct Force { Vec3<T> f, n; };
 /// Symmetric spatial inertia: f = M a + C alpha, n = C^T a + J alpha.
 template <class T> struct Inertia { Sym3<T> M; Mat3<T> C; Sym3<T> J; };
 
+/// Orientation and place of a frame.
+template <class T> struct Placement { Mat3<T> R; Vec3<T> p; };
+
 enum class JointKind : int { revolute, prismatic, universal, spherical, planar, free };
 
 /// A moving body: what hangs on one movable joint, with the links fixed to it lumped together.
@@ -67,6 +70,38 @@ struct Tree {
     std::vector<Link> links;
     std::vector<int> dof_parent;           ///< the next freedom towards the root, -1 at the root
     std::vector<std::string> joint_names;  ///< one per body, for messages
+};
+
+/// A joint between two bodies that closes a loop: what the virtual link of [SV00] IV and [CC00] 2.1 stands for.
+/// Frame A stands on body a, frame B (the virtual link's real link) on body b; -1 is the world.
+struct Loop {
+    int a, b;
+    Placement<double> X_a, X_b;  ///< the frames in their bodies
+    bool lin[3];                 ///< which translations of B along A's axes are fixed
+    int rot;                     ///< how many rotations are fixed: 3, 2 (about axis1 is free), 1 (about axis1, axis2 free), 0
+    Vec3<double> axis1, axis2;   ///< free axes: axis1 in A, axis2 in B (rot = 2: the same axis in B)
+    double cosine;               ///< rot = 1: axis1 . axis2 at closure
+    double stiffness[6], damping[6];  ///< of the directions that are not fixed, along and about A's axes
+    bool elastic;
+    int row, rows;               ///< its first row of the constraint, and how many
+    int path, path_end;          ///< bodies between a, b and the world, the farthest first: a range of Loops::bodies
+    int dofs, dofs_end;          ///< their freedoms: a range of Loops::freedoms
+    int store;                   ///< where its rows' responses begin in the work memory
+};
+
+/// Freedoms that two loops share: `count` of them from position i in the first's list and j in the second's.
+struct SharedRun { int i, j, count; };
+struct LoopPair { int first, second, runs, runs_end; };
+
+/// All loops of a structure, with everything that depends on the structure alone.
+struct Loops {
+    std::vector<Loop> items;
+    int rows = 0, store = 0;
+    std::vector<int> bodies, freedoms;
+    std::vector<LoopPair> pairs;       ///< loops that feel each other, first <= second
+    std::vector<SharedRun> runs;
+    std::vector<int> first, offset;    ///< skyline of the constraint matrix: first column of each row, where the row begins
+    int envelope = 0;
 };
 
 }  // namespace ukemi

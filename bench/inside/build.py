@@ -41,9 +41,10 @@ class _Unit:
     flags: tuple[str, ...]
 
     def key(self, compiler: str) -> str:
-        """Names what the object depends on: sources and headers here and in the core, flags, compiler, peers."""
+        """Names what the object depends on: its source, the headers (the core's too, if it sees them), flags, versions."""
         digest = hashlib.sha256(repr((self.source.name, self.flags, compiler, _versions())).encode())
-        for path in [self.source, *sorted(HERE.glob("*.hpp")), *sorted(CORE.glob("*.hpp"))]:
+        headers = [*HERE.glob("*.hpp"), *(CORE.glob("*.hpp") if f"-I{CORE}" in self.flags else ())]
+        for path in [self.source, *sorted(headers)]:
             digest.update(path.read_bytes())
         return digest.hexdigest()[:16]
 
@@ -70,7 +71,8 @@ def build() -> Harness:
     if cxx is None:
         raise RuntimeError("no C++ compiler (set CXX)")
     level = _core.level()
-    common = [*FLAGS, *MARCH.get(level, []), f"-DUKEMI_LEVEL={level}", f"-DUKEMI_LANES={_core.lanes()}", f"-I{CORE}"]
+    common = [*FLAGS, *MARCH.get(level, [])]
+    of_ukemi = (*common, f"-DUKEMI_LEVEL={level}", f"-DUKEMI_LANES={_core.lanes()}", f"-I{CORE}")
     site = Path(sysconfig.get_path("purelib"))
     peers: dict[str, tuple[_Unit, list[str]]] = {}
     missing: dict[str, str] = {}
@@ -85,7 +87,7 @@ def build() -> Harness:
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         peer_objects = {name: pool.submit(_object, cxx, unit) for name, (unit, _) in peers.items()}
         sources = (HERE / "figure.cpp", HERE / "ukemi_engine.cpp", CORE / "kernels.cpp")
-        own = [pool.submit(_object, cxx, _Unit(source, tuple(common))) for source in sources]
+        own = [pool.submit(_object, cxx, _Unit(source, of_ukemi)) for source in sources]
         objects = [future.result() for future in own]
     libraries = []
     for name, future in peer_objects.items():

@@ -20,8 +20,8 @@ from ukemi.errors import UkemiWarning
 from ukemi.model.joints import Joint, Prismatic
 from ukemi.model.model import Link, Model
 
-#: Wide enough for a deep tree: a pipe has no width of its own.
-PIPE_WIDTH = 200
+#: A pipe has no width; lines must not be broken for those who read them.
+PIPE_WIDTH = 10_000
 
 
 def info(
@@ -47,7 +47,7 @@ def info(
             stream.write("\n")
             return
         width = None if stream.isatty() else PIPE_WIDTH
-        _show(Console(file=stream, highlight=False, soft_wrap=True, width=width), model, notes)
+        _show(Console(file=stream, highlight=False, width=width), model, notes)
 
 
 def summary(model: Model, notes: list[str]) -> dict[str, Any]:

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from pathlib import Path
 
 import pytest
+from tests.model.readers.urdf_texts import INERTIAL, JOINTS, joint, link, robot, written
 
 import ukemi as uk
-from tests.model.readers.urdf_texts import INERTIAL, JOINTS, joint, link, robot, written
 from ukemi.model.readers.load import load
 from ukemi.model.readers.xmltree import DEEPEST, LARGEST_FILE, MOST_ELEMENTS
 
-#: A refused file must cost next to nothing; building and filling interpreters on a busy machine takes most of this.
+#: Each of these takes a fraction of a second; the rest is for a machine that does other work too.
 QUICK = 5.0
 TWO = link("a") + link("b")
 
 
 def inertial(mass: str = "1", moments: tuple[str, str, str] = ("1", "1", "1")) -> str:
     xx, yy, zz = moments
-    return (
-        f'<inertial><mass value="{mass}"/><inertia ixx="{xx}" ixy="0" ixz="0" iyy="{yy}" iyz="0" izz="{zz}"/></inertial>'
-    )
+    tensor = f'<inertia ixx="{xx}" ixy="0" ixz="0" iyy="{yy}" iyz="0" izz="{zz}"/>'
+    return f'<inertial><mass value="{mass}"/>{tensor}</inertial>'
 
 
 def collision(shape: str) -> str:
@@ -226,6 +226,6 @@ def test_an_mjcf_file_takes_no_base(tmp_path: Path) -> None:
 
 
 def test_without_mujoco_the_error_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "mujoco", None)
+    monkeypatch.setitem(sys.modules, "mujoco", None)
     with pytest.raises(uk.UkemiError, match=r"pip install ukemi\[mjcf\]"):
         load(written(tmp_path, "<mujoco/>", "small.xml"))

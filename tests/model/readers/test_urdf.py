@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import struct
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.model.readers.urdf_texts import CORNERS, INERTIAL, JOINTS, cube_stl, every_joint, joint, link, robot, written
+from tests.oracles.other_engines import largest_difference, of_pinocchio, of_ukemi
 
 import ukemi as uk
-from tests.model.readers.urdf_texts import INERTIAL, JOINTS, every_joint, joint, link, robot, written
-from tests.oracles.other_engines import largest_difference, of_pinocchio, of_ukemi
 from ukemi.model.description import Coupling
 from ukemi.model.readers.load import load
 
@@ -165,21 +164,9 @@ def test_shapes_are_read_from_collision_and_not_from_visual(tmp_path: Path) -> N
     assert isinstance(capsule, uk.Capsule)
 
 
-CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=np.float64)
-
-
-def stl(ascii_text: bool) -> bytes:
-    triangles = [CORNERS[[0, i, j]] for i in range(1, 8) for j in range(i + 1, 8)]
-    if ascii_text:
-        facets = ["facet normal 0 0 0\nouter loop\n" + "".join(f"vertex {x} {y} {z}\n" for x, y, z in t) + "endloop\nendfacet\n" for t in triangles]
-        return ("solid cube\n" + "".join(facets) + "endsolid\n").encode()
-    body = b"".join(struct.pack("<12fH", 0, 0, 0, *t.ravel(), 0) for t in triangles)
-    return b"solid but binary".ljust(80) + struct.pack("<I", len(triangles)) + body
-
-
 MESHES = {
-    "cube.stl": stl(ascii_text=False),
-    "text.STL": stl(ascii_text=True),
+    "cube.stl": cube_stl(),
+    "text.STL": cube_stl(as_text=True),
     "cube.obj": "".join(f"v {x} {y} {z}\n" for x, y, z in CORNERS).encode(),
 }
 

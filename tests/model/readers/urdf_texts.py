@@ -1,8 +1,11 @@
-"""Small URDF files, and a place to put them."""
+"""Small URDF and mesh files, and a place to put them."""
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
+
+import numpy as np
 
 INERTIAL = """
     <inertial>
@@ -13,7 +16,8 @@ INERTIAL = """
 
 #: a link of every joint type, off its parent's axes
 JOINTS = {
-    "revolute": '<axis xyz="0.6 0 0.8"/><limit lower="-1" upper="2" effort="30" velocity="5"/><dynamics damping="0.4"/>',
+    "revolute": '<axis xyz="0.6 0 0.8"/><dynamics damping="0.4"/>'
+    '<limit lower="-1" upper="2" effort="30" velocity="5"/>',
     "prismatic": '<axis xyz="0 1 0"/><limit lower="-0.2" upper="0.3" effort="7" velocity="1"/>',
     "continuous": '<axis xyz="1 2 3"/>',
     "planar": '<axis xyz="0 0 1"/>',
@@ -53,3 +57,18 @@ def written(folder: Path, text: str | bytes, name: str = "small.urdf") -> Path:
     path = folder / name
     path.write_bytes(text.encode() if isinstance(text, str) else text)
     return path
+
+
+#: of the unit cube
+CORNERS = np.array([(x, y, z) for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=np.float64)
+
+
+def cube_stl(*, as_text: bool = False) -> bytes:
+    """Triangles that have the unit cube as their hull."""
+    triangles = [CORNERS[[0, i, j]] for i in range(1, 8) for j in range(i + 1, 8)]
+    if as_text:
+        loops = ["".join(f"vertex {x} {y} {z}\n" for x, y, z in t) for t in triangles]
+        facets = "".join(f"facet normal 0 0 0\nouter loop\n{loop}endloop\nendfacet\n" for loop in loops)
+        return f"solid cube\n{facets}endsolid\n".encode()
+    body = b"".join(struct.pack("<12fH", 0, 0, 0, *t.ravel(), 0) for t in triangles)
+    return b"solid but binary".ljust(80) + struct.pack("<I", len(triangles)) + body

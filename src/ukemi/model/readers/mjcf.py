@@ -23,7 +23,7 @@ from ukemi.model.readers.mjcf_kinds import JointKind
 from ukemi.model.readers.mjcf_names import joint_names
 from ukemi.model.readers.mjcf_shapes import shapes_of_bodies
 from ukemi.model.readers.mjcf_ties import add_landmarks, add_ties
-from ukemi.model.readers.xmltree import Element
+from ukemi.model.readers.xmltree import LARGEST_NUMBER, Element
 
 
 def read_mjcf(root: Element, diagnostics: Diagnostics) -> Description:
@@ -34,6 +34,7 @@ def read_mjcf(root: Element, diagnostics: Diagnostics) -> Description:
         UkemiError: mujoco is not installed.
     """
     m = compile_mjcf(root, diagnostics)
+    _check_numbers(m, root)
     description = Description(root.attributes.get("model") or root.path.stem)
     try:
         description.links.extend(Bodies(m, shapes_of_bodies(m, diagnostics)).links())
@@ -52,6 +53,9 @@ def compile_mjcf(root: Element, diagnostics: Diagnostics) -> Any:
     except ImportError as cause:
         raise UkemiError("MJCF files are read with mujoco, which is not installed: pip install ukemi[mjcf]") from cause
     text, origins = to_xml(ready_to_compile(root, diagnostics))
+    before = mujoco.get_mju_user_warning()
+    # by default MuJoCo appends its warnings to a file where the user stands
+    mujoco.set_mju_user_warning(lambda message: diagnostics.warn(f"MuJoCo: {' '.join(message.split())}"))
     try:
         return mujoco.MjModel.from_xml_string(text)
     except (ValueError, mujoco.FatalError) as cause:
@@ -61,6 +65,15 @@ def compile_mjcf(root: Element, diagnostics: Diagnostics) -> Any:
             raise FileFormatError(root.path, None, f"MuJoCo: {message}") from cause
         # the line is of the text made here; what counts is where it came from
         raise origins[int(line[1]) - 1].error(f"MuJoCo: {message.replace(line[0], '')}") from cause
+    finally:
+        mujoco.set_mju_user_warning(before)
+
+
+def _check_numbers(m: Any, root: Element) -> None:
+    """MuJoCo accepts numbers whose products are not finite."""
+    for what in ("body_mass", "body_inertia", "body_ipos", "body_pos", "jnt_pos", "geom_pos", "geom_size", "qpos0"):
+        if not (np.abs(getattr(m, what)) < LARGEST_NUMBER).all():
+            raise FileFormatError(root.path, None, f"{what}: expected finite numbers below {LARGEST_NUMBER:g}")
 
 
 def _warn_forces(m: Any, diagnostics: Diagnostics) -> None:

@@ -1,0 +1,134 @@
+// Time integration for Python.
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/string.h>
+
+#include "border.hpp"
+#include "closed_chain.hpp"
+#include "integrators.hpp"
+
+namespace ukemi {
+
+ClosedChain* closed_chain_of(nb::handle object);
+
+namespace {
+
+struct PyIntegrator {
+    nb::object owner, closed;  // keep the tree and the loops alive
+    const Tree* tree;
+    ClosedChain* chain;
+    Integrator integrator;
+    double gravity[3] = {0, 0, -9.81};
+    std::vector<double> lambda;
+
+    PyIntegrator(nb::object t, const std::string& method, nb::handle g, double rtol, double atol, nb::object loops)
+        : owner(t), closed(loops), tree(&nb::cast<const Tree&>(t)), chain(closed_chain_of(loops)), integrator(*tree, method_of(method), rtol, atol) {
+        if (chain) lambda.resize(static_cast<std::size_t>(chain->rows()));
+        if (!(rtol > 0) || !(atol > 0)) throw InputError("InvalidInputError", "rtol and atol: expected positive tolerances");
+        Border border(*tree);
+        border.gravity(g);
+        std::copy(border.batch.gravity, border.batch.gravity + 3, gravity);
+    }
+    static Method method_of(const std::string& name) {
+        if (name == "semi-implicit") return Method::semi_implicit;
+        if (name == "rk4") return Method::rk4;
+        if (name == "adaptive") return Method::adaptive;
+        throw InputError("InvalidInputError", "integrator: expected 'semi-implicit', 'rk4' or 'adaptive', got '" + name + "'");
+    }
+
+    /// `steps` steps of dt from (t, q, v); control(t, q, v) -> tau, or constant torques, or None.
+    nb::tuple advance(double t, nb::handle q0, nb::handle v0, double dt, long steps, nb::object control) {
+        Border border(*tree);
+        Batch& batch = border.batch;
+        border.coordinates(batch.q, "q", q0);
+        border.velocities(batch.v, "v", v0);
+        if (!std::isfinite(t) || !std::isfinite(dt) || dt <= 0) throw InputError("InvalidInputError", "dt: expected a positive, finite step");
+        double *q, *v;
+        nb::object q_out = nb::steal(new_array({tree->nq}, false, &q)), v_out = nb::steal(new_array({tree->nv}, false, &v));
+        const Array Q("q", q0.ptr()), V("v", v0.ptr());
+        if (Q.ndim() != 1 || V.ndim() != 1) throw InputError("InvalidInputError", "q and v: expected one state, got shapes " + Q.shape_text() + " and " + V.shape_text());
+        std::copy(Q.data(), Q.data() + tree->nq, q), std::copy(V.data(), V.data() + tree->nv, v);
+
+        const bool calls = !control.is_none() && PyCallable_Check(control.ptr());
+        Array torque;
+        if (!calls && !control.is_none()) {
+            torque = Array("control", control.ptr());
+            if (torque.ndim() != 1) throw InputError("InvalidInputError", "control: expected shape (" + std::to_string(tree->nv) + ",), got " + torque.shape_text());
+            torque.require_tail({tree->nv}, "(nv)");
+            torque.require_finite();
+            batch.x.data = torque.data();
+        }
+        std::copy(gravity, gravity + 3, batch.gravity);
+        auto acceleration = [&](double time, const double* qs, const double* vs, double* a) {
+            if (calls) torque = ask(control, time, qs, vs, batch);
+            if (chain) {
+                chain->dynamics(qs, vs, batch.x.data, batch.external.data, batch.gravity, a, lambda.data());
+            } else {
+                batch.q.data = qs, batch.v.data = vs, batch.out = a;
+                run_here(kernels().forward_dynamics, batch, 0, 1);
+            }
+        };
+        if (chain) integrator.on_accept = [this](double* qs, double* vs) { chain->project(qs, vs); };
+        std::vector<double> q_good(q, q + tree->nq), v_good(v, v + tree->nv);
+        for (long i = 0; i < steps; ++i) {
+            const double now = t + static_cast<double>(i) * dt;
+            const bool ok = integrator.advance(acceleration, now, dt, q, v);
+            check(ok, now, q, v, q_good, v_good);
+            if (i % 256 == 255 && PyErr_CheckSignals() != 0) throw nb::python_error();
+        }
+        return nb::make_tuple(q_out, v_out);
+    }
+
+private:
+    Array ask(const nb::object& control, double t, const double* q, const double* v, Batch& batch) const {
+        double *qa, *va;
+        nb::object q_array = nb::steal(new_array({tree->nq}, false, &qa)), v_array = nb::steal(new_array({tree->nv}, false, &va));
+        std::copy(q, q + tree->nq, qa), std::copy(v, v + tree->nv, va);
+        nb::object answer = control(t, q_array, v_array);
+        Array tau("what control(t, q, v) returned", answer.ptr());
+        if (tau.ndim() != 1) throw InputError("InvalidInputError", std::string(tau.name()) + ": expected shape (" + std::to_string(tree->nv) + ",), got " + tau.shape_text());
+        tau.require_tail({tree->nv}, "(nv)");
+        tau.require_finite();
+        held_.assign(tau.data(), tau.data() + tree->nv);
+        batch.x.data = held_.data();
+        return Array();
+    }
+    /// Stops at the first state that is not finite, with the last good one.
+    void check(bool ok, double t, const double* q, const double* v, std::vector<double>& q_good, std::vector<double>& v_good) const {
+        bool finite = true;
+        for (int i = 0; i < tree->nq; ++i) finite &= std::isfinite(q[i]);
+        for (int i = 0; i < tree->nv; ++i) finite &= std::isfinite(v[i]);
+        if (ok && finite) {
+            std::copy(q, q + tree->nq, q_good.begin()), std::copy(v, v + tree->nv, v_good.begin());
+            return;
+        }
+        std::string joints;
+        for (std::size_t i = 0; i < tree->bodies.size(); ++i) {
+            const Body& b = tree->bodies[i];
+            bool bad = false;
+            for (int k = 0; k < b.nv; ++k) bad |= !std::isfinite(v[b.iv + k]);
+            if (bad) joints += (joints.empty() ? "" : ", ") + tree->joint_names[i];
+        }
+        nb::object error = nb::module_::import_("ukemi.errors").attr("SimulationError");
+        double *qa, *va;
+        nb::object q_array = nb::steal(new_array({tree->nq}, false, &qa)), v_array = nb::steal(new_array({tree->nv}, false, &va));
+        std::copy(q_good.begin(), q_good.end(), qa), std::copy(v_good.begin(), v_good.end(), va);
+        const std::string what = ok ? "the state is no longer finite (joints: " + joints + ")" : "the step size fell to rounding";
+        nb::object instance = error(nb::str(("at t = " + std::to_string(t) + " s " + what + ": take a smaller dt, or look for a stiff spring or damper").c_str()), t, q_array, v_array);
+        PyErr_SetObject(error.ptr(), instance.ptr());
+        throw nb::python_error();
+    }
+    mutable std::vector<double> held_;
+};
+
+}  // namespace
+
+void bind_integrator(nb::module_& m) {
+    nb::class_<PyIntegrator>(m, "Integrator", "Moves a state of a tree, with loops or without, through time.")
+        .def(nb::init<nb::object, const std::string&, nb::handle, double, double, nb::object>(), nb::arg("tree"), nb::arg("method"), nb::arg("gravity").none(), nb::arg("rtol"),
+             nb::arg("atol"), nb::arg("closed").none() = nb::none())
+        .def("advance", &PyIntegrator::advance, nb::arg("t"), nb::arg("q").none(), nb::arg("v").none(), nb::arg("dt"), nb::arg("steps"), nb::arg("control").none())
+        .def_prop_ro("evaluations", [](const PyIntegrator& i) { return i.integrator.evaluations; })
+        .def_prop_ro("rejected", [](const PyIntegrator& i) { return i.integrator.rejected; });
+}
+
+}  // namespace ukemi

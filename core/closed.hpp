@@ -1,0 +1,459 @@
+// Dynamics of closed chains by constraint forces ([CC00] eq. 11-21), through the articulated bodies of the tree.
+//
+// A row of the constraint is a unit wrench on body b and its reaction on body a. Carried towards the world with the
+// articulated gains it leaves u = S^T F at every joint on its way; the constraint matrix is then
+//   B = H_C A^-1 H_C^T,  B_rs = sum over shared joints of u_r^T D^-1 u_s,
+// in O(n) per row, without forming A, H_C or any inverse ([HAND07] 4.1 does the same for impulses). B is kept in its
+// skyline and factorised as L D L^T; a row whose pivot vanishes depends on the rows before it and is dropped.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "aba.hpp"
+#include "manifold.hpp"
+
+UKEMI_BEGIN
+
+/// A pivot below this share of its diagonal means that the row depends on those before it. Rounding leaves some 1e-14,
+/// a pose 1e-5 rad away from a singular one 1e-10.
+inline constexpr double dependent = 1e-11;
+
+struct RowWrench { Force<double> on_a, on_b; };  // unit wrench of a row, at each body's origin in its coordinates
+
+struct ClosedWork {
+    AbaWork<double> aba;
+    Placement<double>* X;        // of bodies, in the world
+    Motion<double>* V;           // velocity of the origin and angular velocity, world axes
+    Force<double>* carried;      // per body: the wrench on its way
+    double* external;            // 6 per body: given wrenches and those of elastic loops
+    RowWrench* wrench;           // per row
+    double *u, *y;               // per row and freedom of its path: S^T F and D^-1 S^T F
+    double *error, *rate, *rhs;  // per row: H_C's position error, velocity, right-hand side
+    double *L, *pivot;           // factor of B in its skyline; pivot 0: dropped
+    double* drive;               // per freedom
+    double* scratch;             // per row
+    double* qdd;                 // per freedom
+};
+
+struct Carver {  // cuts the work memory into its arrays; null counts bytes
+    char* base;
+    std::size_t used = 0;
+    template <class T> T* take(std::size_t n) {
+        used = (used + 63) / 64 * 64;
+        T* p = base ? reinterpret_cast<T*>(base + used) : nullptr;
+        used += n * sizeof(T);
+        return p;
+    }
+};
+inline ClosedWork carve(const Tree& tree, const Loops& loops, Carver& c) {
+    const std::size_t n = tree.bodies.size(), nv = static_cast<std::size_t>(tree.nv), rows = static_cast<std::size_t>(loops.rows);
+    ClosedWork w;
+    w.aba = {c.take<AbaBody<double>>(n), c.take<double>(gain_size * nv), c.take<double>(nv), c.take<double>(nv)};
+    w.X = c.take<Placement<double>>(n), w.V = c.take<Motion<double>>(n), w.carried = c.take<Force<double>>(n);
+    w.external = c.take<double>(6 * n);
+    w.wrench = c.take<RowWrench>(rows);
+    w.u = c.take<double>(static_cast<std::size_t>(loops.store)), w.y = c.take<double>(static_cast<std::size_t>(loops.store));
+    w.error = c.take<double>(rows), w.rate = c.take<double>(rows), w.rhs = c.take<double>(rows);
+    w.L = c.take<double>(static_cast<std::size_t>(loops.envelope)), w.pivot = c.take<double>(rows);
+    w.drive = c.take<double>(nv), w.scratch = c.take<double>(2 * rows), w.qdd = c.take<double>(nv);
+    return w;
+}
+inline std::size_t closed_bytes(const Tree& tree, const Loops& loops) {
+    Carver c{nullptr};
+    carve(tree, loops, c);
+    return c.used + 64;
+}
+inline ClosedWork closed_work(const Tree& tree, const Loops& loops, void* memory) {
+    Carver c{static_cast<char*>(memory)};
+    return carve(tree, loops, c);
+}
+
+// --- kinematics of the loops -------------------------------------------------------------------------------------------
+
+/// World poses and velocities of all bodies; v may be absent.
+inline void world_motion(const Tree& tree, const double* q, const double* v, const ClosedWork& w) {
+    const In<double> Q{q, 0}, V{v, 0};
+    for (std::size_t i = 0; i < tree.bodies.size(); ++i) {
+        const Body& b = tree.bodies[i];
+        const Placement<double> X = placement(b, Q);
+        Vec3<double> p_dot = zero3<double>(), w_joint = zero3<double>();
+        if (v) {
+            const Rates<double> r = rates(b, X.R, Q, V);
+            p_dot = r.p_dot, w_joint = r.w;
+        }
+        if (b.parent < 0) {
+            w.X[i] = X;
+            w.V[i] = {p_dot, X.R * w_joint};
+        } else {
+            const Placement<double>& P = w.X[b.parent];
+            const Motion<double>& VP = w.V[b.parent];
+            const Vec3<double> arm = P.R * X.p;
+            w.X[i] = {P.R * X.R, P.p + arm};
+            w.V[i] = {VP.lin + cross(VP.ang, arm) + P.R * p_dot, VP.ang + w.X[i].R * w_joint};
+        }
+    }
+}
+
+/// Relative motion of frame B seen from frame A.
+struct Relative {
+    Placement<double> X_A;       // frame A in the world
+    Vec3<double> at;             // origin of B in the world
+    Mat3<double> R;              // R_AB
+    Vec3<double> p, p_dot, w;    // place, velocity and angular velocity of B in A, A's axes
+    Vec3<double> w_a;            // angular velocity of A, world axes
+};
+inline Relative relative_motion(const Loop& loop, const ClosedWork& work) {
+    const Placement<double> world{{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
+    const Motion<double> still{{0, 0, 0}, {0, 0, 0}};
+    const Placement<double>&XA = loop.a < 0 ? world : work.X[loop.a], &XB = loop.b < 0 ? world : work.X[loop.b];
+    const Motion<double>&VA = loop.a < 0 ? still : work.V[loop.a], &VB = loop.b < 0 ? still : work.V[loop.b];
+    Relative r;
+    r.X_A = {XA.R * loop.X_a.R, XA.p + XA.R * loop.X_a.p};
+    const Mat3<double> R_B = XB.R * loop.X_b.R;
+    r.at = XB.p + XB.R * loop.X_b.p;
+    r.p = tmul(r.X_A.R, r.at - r.X_A.p);
+    const Mat3<double>& R = r.X_A.R;
+    r.R = {dot(Vec3<double>{R.xx, R.yx, R.zx}, Vec3<double>{R_B.xx, R_B.yx, R_B.zx}), dot(Vec3<double>{R.xx, R.yx, R.zx}, Vec3<double>{R_B.xy, R_B.yy, R_B.zy}), dot(Vec3<double>{R.xx, R.yx, R.zx}, Vec3<double>{R_B.xz, R_B.yz, R_B.zz}),
+           dot(Vec3<double>{R.xy, R.yy, R.zy}, Vec3<double>{R_B.xx, R_B.yx, R_B.zx}), dot(Vec3<double>{R.xy, R.yy, R.zy}, Vec3<double>{R_B.xy, R_B.yy, R_B.zy}), dot(Vec3<double>{R.xy, R.yy, R.zy}, Vec3<double>{R_B.xz, R_B.yz, R_B.zz}),
+           dot(Vec3<double>{R.xz, R.yz, R.zz}, Vec3<double>{R_B.xx, R_B.yx, R_B.zx}), dot(Vec3<double>{R.xz, R.yz, R.zz}, Vec3<double>{R_B.xy, R_B.yy, R_B.zy}), dot(Vec3<double>{R.xz, R.yz, R.zz}, Vec3<double>{R_B.xz, R_B.yz, R_B.zz})};
+    r.w_a = VA.ang;
+    r.w = tmul(R, VB.ang - VA.ang);
+    r.p_dot = tmul(R, VB.lin + cross(VB.ang, r.at - XB.p) - VA.lin - cross(VA.ang, r.at - XA.p));
+    return r;
+}
+
+inline Vec3<double> unit_axis(int k) { return {k == 0 ? 1.0 : 0.0, k == 1 ? 1.0 : 0.0, k == 2 ? 1.0 : 0.0}; }
+/// A direction across `a`, the same for the same axis.
+inline Vec3<double> across(const Vec3<double>& a) {
+    const Vec3<double> e = std::fabs(a.x) < 0.6 ? unit_axis(0) : unit_axis(1), n = cross(a, e);
+    return n * (1.0 / std::sqrt(dot(n, n)));
+}
+inline Vec3<double> rotation_vector(const Mat3<double>& R) {
+    // the skew part gives the sine; near a half turn the loop is far from closed and only the direction matters
+    const Vec3<double> s = {0.5 * (R.zy - R.yz), 0.5 * (R.xz - R.zx), 0.5 * (R.yx - R.xy)};
+    const double sine = std::sqrt(dot(s, s)), cosine = 0.5 * (R.xx + R.yy + R.zz - 1);
+    return s * (sine < 1e-9 ? 1.0 : std::atan2(sine, cosine) / sine);
+}
+
+/// Calls row(k, force direction, moment direction, position error, its rate, velocity-product part of its acceleration)
+/// for every row of a loop; directions in A's axes, at the origin of B.
+template <class F> inline void for_each_row(const Loop& loop, const Relative& r, F&& row) {
+    const Vec3<double> none = zero3<double>();
+    int k = loop.row;
+    for (int i = 0; i < 3; ++i) {
+        if (!loop.lin[i]) continue;
+        const Vec3<double> e = unit_axis(i);
+        row(k++, e, none, dot(e, r.p), dot(e, r.p_dot), 0.0);
+    }
+    if (loop.rot == 3) {
+        const Vec3<double> angle = rotation_vector(r.R);
+        for (int i = 0; i < 3; ++i) row(k++, none, unit_axis(i), dot(unit_axis(i), angle), dot(unit_axis(i), r.w), 0.0);
+    } else if (loop.rot == 2) {
+        const Vec3<double> b1 = across(loop.axis1), b2 = cross(loop.axis1, b1), tilt = cross(loop.axis1, r.R * loop.axis2);
+        row(k++, none, b1, dot(b1, tilt), dot(b1, r.w), 0.0);
+        row(k++, none, b2, dot(b2, tilt), dot(b2, r.w), 0.0);
+    } else if (loop.rot == 1) {
+        const Vec3<double> a2 = r.R * loop.axis2, n = cross(a2, loop.axis1);
+        const double scale = 1.0 / std::sqrt(1.0 - loop.cosine * loop.cosine);
+        row(k++, none, n * scale, (dot(loop.axis1, a2) - loop.cosine) * scale, dot(n, r.w) * scale, dot(cross(cross(r.w, a2), loop.axis1), r.w) * scale);
+    }
+}
+
+/// Wrench (A's axes, at the origin of B) as it acts on a body, in the body's coordinates at its origin.
+inline Force<double> on_body(const ClosedWork& work, int body, const Relative& r, const Vec3<double>& f, const Vec3<double>& n) {
+    const Placement<double>& X = work.X[body];
+    const Vec3<double> f_W = r.X_A.R * f, n_W = r.X_A.R * n + cross(r.at - X.p, f_W);
+    return {tmul(X.R, f_W), tmul(X.R, n_W)};
+}
+
+/// Position errors and velocities of all rows, and their unit wrenches. Needs world_motion.
+inline void closed_rows(const Loops& loops, const ClosedWork& work) {
+    for (const Loop& loop : loops.items) {
+        const Relative r = relative_motion(loop, work);
+        for_each_row(loop, r, [&](int k, const Vec3<double>& f, const Vec3<double>& n, double error, double rate, double) {
+            work.error[k] = error, work.rate[k] = rate;
+            if (loop.b >= 0) work.wrench[k].on_b = on_body(work, loop.b, r, f, n);
+            if (loop.a >= 0) work.wrench[k].on_a = on_body(work, loop.a, r, -f, -n);
+        });
+    }
+}
+
+/// Springs and dampers of loops, added to the external wrenches of the bodies.
+inline void elastic_loops(const Loops& loops, const ClosedWork& work) {
+    for (const Loop& loop : loops.items) {
+        if (!loop.elastic) continue;
+        const Relative r = relative_motion(loop, work);
+        const Vec3<double> angle = rotation_vector(r.R);
+        const double place[6] = {r.p.x, r.p.y, r.p.z, angle.x, angle.y, angle.z}, speed[6] = {r.p_dot.x, r.p_dot.y, r.p_dot.z, r.w.x, r.w.y, r.w.z};
+        double force[6];
+        for (int i = 0; i < 6; ++i) force[i] = -loop.stiffness[i] * place[i] - loop.damping[i] * speed[i];
+        const Vec3<double> f = {force[0], force[1], force[2]}, n = {force[3], force[4], force[5]};
+        auto add = [&](int body, const Vec3<double>& fb, const Vec3<double>& nb) {
+            if (body < 0) return;
+            const Force<double> F = on_body(work, body, r, fb, nb);
+            const double x[6] = {F.f.x, F.f.y, F.f.z, F.n.x, F.n.y, F.n.z};
+            for (int i = 0; i < 6; ++i) work.external[6 * body + i] += x[i];
+        };
+        add(loop.b, f, n), add(loop.a, -f, -n);
+    }
+}
+
+// --- the constraint matrix -----------------------------------------------------------------------------------------------
+
+/// Carries a row's wrench towards the world, leaving S^T F in u; `articulated`: what each joint takes away is left out
+/// of what goes on (the response of the tree), else all goes on (the rows of the Jacobian).
+template <bool articulated> inline void carry(const Tree& tree, const Loops& loops, const Loop& loop, int row, const In<double>& q, const ClosedWork& work, double* u, double* y) {
+    for (int k = loop.path; k < loop.path_end; ++k) work.carried[loops.bodies[k]] = {{0, 0, 0}, {0, 0, 0}};
+    if (loop.b >= 0) work.carried[loop.b] = work.wrench[row].on_b;
+    if (loop.a >= 0) work.carried[loop.a] = work.wrench[row].on_a;
+    for (int k = loop.path; k < loop.path_end; ++k) {
+        const int i = loops.bodies[k];
+        const Body& b = tree.bodies[i];
+        const AbaBody<double>& x = work.aba.bodies[i];
+        Force<double> F = work.carried[i];
+        double* g = work.aba.gain + gain_size * b.iv;
+        project(b, x.X.R, q, F, [&](int d, double value) { u[d] = value; });
+        if constexpr (articulated) {
+            if (is_plain(b, JointKind::spherical)) {
+                stored_vec(y) = stored_sym(g + 9) * F.n;
+                F = {F.f - stored_mat(g) * F.n, {0, 0, 0}};
+            } else if (b.kind == JointKind::revolute) {
+                y[0] = g[6] * u[0];
+                F = {F.f - stored_vec(g) * u[0], F.n - stored_vec(g + 3) * u[0]};
+            } else if (is_plain(b, JointKind::free)) {
+                const Motion<double> a = free_response(g, F.f, F.n);
+                stored_vec(y) = a.lin, stored_vec(y + 3) = a.ang;
+                F = {{0, 0, 0}, {0, 0, 0}};
+            } else {
+                for (int d = 0; d < b.nv; ++d) {
+                    y[d] = u[d];
+                    F.f -= stored_vec(g + 6 * d) * u[d];
+                    F.n -= stored_vec(g + 6 * d + 3) * u[d];
+                }
+                small_solve(g + 6 * b.nv, b.nv, y);
+            }
+            y += b.nv;
+        }
+        if (b.parent >= 0) {
+            Force<double>& F_P = work.carried[b.parent];
+            const Vec3<double> f = x.X.R * F.f;
+            F_P.f += f;
+            F_P.n += x.X.R * F.n + cross(x.X.p, f);
+        }
+        u += b.nv;
+    }
+}
+
+/// B in its skyline and its factor. Needs closed_rows and the articulated inertias.
+inline void closed_factor(const Tree& tree, const Loops& loops, const In<double>& q, const ClosedWork& work) {
+    for (const Loop& loop : loops.items) {
+        const int width = loop.dofs_end - loop.dofs;
+        for (int k = 0; k < loop.rows; ++k)
+            carry<true>(tree, loops, loop, loop.row + k, q, work, work.u + loop.store + k * width, work.y + loop.store + k * width);
+    }
+    std::fill(work.L, work.L + loops.envelope, 0.0);
+    for (const LoopPair& pair : loops.pairs) {
+        const Loop &p = loops.items[pair.first], &s = loops.items[pair.second];
+        const int wp = p.dofs_end - p.dofs, ws = s.dofs_end - s.dofs;
+        for (int j = 0; j < s.rows; ++j) {
+            double* line = work.L + loops.offset[s.row + j];
+            for (int i = 0; i < p.rows && p.row + i <= s.row + j; ++i) {
+                double sum = 0;
+                for (int k = pair.runs; k < pair.runs_end; ++k) {
+                    const SharedRun& run = loops.runs[k];
+                    const double *a = work.u + p.store + i * wp + run.i, *b = work.y + s.store + j * ws + run.j;
+                    for (int d = 0; d < run.count; ++d) sum += a[d] * b[d];
+                }
+                line[p.row + i] = sum;
+            }
+        }
+    }
+    // L D L^T within the skyline; entries of L are kept divided by their pivots
+    for (int r = 0; r < loops.rows; ++r) {
+        double* line = work.L + loops.offset[r];
+        const int first = loops.first[r];
+        const double diagonal = line[r];
+        for (int c = first; c < r; ++c) {
+            const double* other = work.L + loops.offset[c];
+            double sum = line[c];
+            for (int k = std::max(first, loops.first[c]); k < c; ++k) sum -= line[k] * other[k];
+            line[c] = sum;  // L_rc times pivot c, for now
+        }
+        double pivot = diagonal;
+        for (int c = first; c < r; ++c) {
+            const double l = work.pivot[c] > 0 ? line[c] / work.pivot[c] : 0.0;
+            pivot -= l * line[c];
+            line[c] = l;
+        }
+        work.pivot[r] = pivot > dependent * diagonal ? pivot : 0.0;
+    }
+}
+
+/// x := B^-1 x over the independent rows; dropped rows get 0.
+inline void closed_solve(const Loops& loops, const ClosedWork& work, double* x) {
+    for (int r = 0; r < loops.rows; ++r) {
+        const double* line = work.L + loops.offset[r];
+        for (int c = loops.first[r]; c < r; ++c) x[r] -= line[c] * x[c];
+        if (work.pivot[r] == 0) x[r] = 0;
+    }
+    for (int r = 0; r < loops.rows; ++r) x[r] = work.pivot[r] > 0 ? x[r] / work.pivot[r] : 0.0;
+    for (int r = loops.rows - 1; r >= 0; --r) {
+        const double* line = work.L + loops.offset[r];
+        for (int c = loops.first[r]; c < r; ++c) x[c] -= line[c] * x[r];
+    }
+}
+
+/// Drives of the constraint forces lambda, added to `drive`.
+inline void closed_drive(const Loops& loops, const ClosedWork& work, const double* lambda, double* drive) {
+    for (const Loop& loop : loops.items) {
+        const int width = loop.dofs_end - loop.dofs;
+        for (int k = 0; k < loop.rows; ++k) {
+            const double l = lambda[loop.row + k], *y = work.y + loop.store + k * width;
+            if (l == 0) continue;
+            for (int d = 0; d < width; ++d) drive[loops.freedoms[loop.dofs + d]] += l * y[d];
+        }
+    }
+}
+
+/// H_C theta_dd + H_C_dot theta_d of every row, from the accelerations that the last outward pass left in the bodies.
+inline void closed_row_accelerations(const Loops& loops, const ClosedWork& work, const Vec3<double>& a_world, double* out) {
+    auto of_point = [&](int body, const Vec3<double>& at, Vec3<double>& alpha) {
+        if (body < 0) {
+            alpha = {0, 0, 0};
+            return a_world;
+        }
+        const Placement<double>& X = work.X[body];
+        const AbaBody<double>& x = work.aba.bodies[body];
+        const Vec3<double> arm = at - X.p, w = work.V[body].ang;
+        alpha = X.R * x.alpha;
+        return X.R * x.a + cross(alpha, arm) + cross(w, cross(w, arm));
+    };
+    for (const Loop& loop : loops.items) {
+        const Relative r = relative_motion(loop, work);
+        Vec3<double> alpha_a, alpha_b;
+        const Vec3<double> a_b = of_point(loop.b, r.at, alpha_b), a_a = of_point(loop.a, r.at, alpha_a);
+        const Mat3<double>& R = r.X_A.R;
+        const Vec3<double> p_dd = tmul(R, a_b - a_a - cross(r.w_a, R * r.p_dot) * 2.0);
+        const Vec3<double> w_d = tmul(R, alpha_b - alpha_a - cross(r.w_a, R * r.w));
+        for_each_row(loop, r, [&](int k, const Vec3<double>& f, const Vec3<double>& n, double, double, double extra) { out[k] = dot(f, p_dd) + dot(n, w_d) + extra; });
+    }
+}
+
+// --- what the rest of the package calls -------------------------------------------------------------------------------------
+
+/// Accelerations and constraint forces of the closed chain. external: per body, body coordinates, or null.
+inline void closed_dynamics(const Tree& tree, const Loops& loops, const double* q, const double* v, const double* tau, const double* external, const double* gravity,
+                            void* memory, double* a, double* lambda) {
+    const ClosedWork work = closed_work(tree, loops, memory);
+    const In<double> Q{q, 0}, V{v, 0}, TAU{tau, 0};
+    const std::size_t n6 = 6 * tree.bodies.size();
+    world_motion(tree, q, v, work);
+    if (external) std::copy(external, external + n6, work.external);
+    else std::fill(work.external, work.external + n6, 0.0);
+    elastic_loops(loops, work);
+    aba_inward<double>(tree, Q, V, TAU, {work.external, 0}, work.aba);
+    const Vec3<double> a_world = {-gravity[0], -gravity[1], -gravity[2]};
+    aba_outward<true>(tree, Q, a_world, work.aba, work.aba.drive, Out<double>{a, 0});
+    if (loops.rows == 0) return;
+    closed_rows(loops, work);
+    closed_factor(tree, loops, Q, work);
+    closed_row_accelerations(loops, work, a_world, lambda);
+    for (int r = 0; r < loops.rows; ++r) lambda[r] = -lambda[r];
+    closed_solve(loops, work, lambda);
+    std::copy(work.aba.drive, work.aba.drive + tree.nv, work.drive);
+    closed_drive(loops, work, lambda, work.drive);
+    aba_outward<true>(tree, Q, a_world, work.aba, work.drive, Out<double>{a, 0});
+}
+
+/// Prepares the response at q: inertias, rows (errors, rates at v), factor.
+inline void closed_prepare(const Tree& tree, const Loops& loops, const double* q, const double* v, void* memory) {
+    const ClosedWork work = closed_work(tree, loops, memory);
+    world_motion(tree, q, v, work);
+    closed_rows(loops, work);
+    aba_inward<double>(tree, {q, 0}, {v, 0}, {nullptr, 0}, {nullptr, 0}, work.aba);
+    closed_factor(tree, loops, {q, 0}, work);
+}
+/// Response of the prepared chain to impulses along its rows that change the rows' velocities by `change`: impulses
+/// F = B^-1 change ([CC00] eq. 18) and the change of v, A^-1 H_C^T F (eq. 19).
+inline void closed_respond(const Tree& tree, const Loops& loops, const double* q, void* memory, const double* change, double* impulse, double* dv) {
+    const ClosedWork work = closed_work(tree, loops, memory);
+    std::copy(change, change + loops.rows, impulse);
+    closed_solve(loops, work, impulse);
+    std::fill(work.drive, work.drive + tree.nv, 0.0);
+    closed_drive(loops, work, impulse, work.drive);
+    aba_outward<false>(tree, {q, 0}, Vec3<double>{0, 0, 0}, work.aba, work.drive, Out<double>{dv, 0});
+}
+/// Errors and rates of all rows at (q, v).
+inline void closed_state(const Tree& tree, const Loops& loops, const double* q, const double* v, void* memory, double* error, double* rate) {
+    const ClosedWork work = closed_work(tree, loops, memory);
+    world_motion(tree, q, v, work);
+    closed_rows(loops, work);
+    std::copy(work.error, work.error + loops.rows, error);
+    std::copy(work.rate, work.rate + loops.rows, rate);
+}
+/// H_C (rows x nv, row-major, cleared by the caller) and H_C_dot v.
+inline void closed_jacobian(const Tree& tree, const Loops& loops, const double* q, const double* v, void* memory, double* H, double* rate_v) {
+    const ClosedWork work = closed_work(tree, loops, memory);
+    const In<double> Q{q, 0}, V{v, 0};
+    world_motion(tree, q, v, work);
+    closed_rows(loops, work);
+    aba_inward<double>(tree, Q, V, {nullptr, 0}, {nullptr, 0}, work.aba);
+    for (const Loop& loop : loops.items) {
+        const int width = loop.dofs_end - loop.dofs;
+        for (int k = 0; k < loop.rows; ++k) {
+            double* u = work.u + loop.store + k * width;
+            carry<false>(tree, loops, loop, loop.row + k, Q, work, u, nullptr);
+            for (int d = 0; d < width; ++d) H[static_cast<std::ptrdiff_t>(loop.row + k) * tree.nv + loops.freedoms[loop.dofs + d]] = u[d];
+        }
+    }
+    // qdd = 0, no gravity: what is left of the rows' accelerations is H_dot v
+    for (std::size_t i = 0; i < tree.bodies.size(); ++i) {
+        const Body& b = tree.bodies[i];
+        AbaBody<double>& x = work.aba.bodies[i];
+        Vec3<double> a = x.gamma, alpha = x.zeta;
+        if (b.parent >= 0) {
+            const AbaBody<double>& P = work.aba.bodies[b.parent];
+            a += P.a + cross(P.alpha, x.X.p);
+            alpha += tmul(x.X.R, P.alpha);
+        }
+        x.a = tmul(x.X.R, a), x.alpha = alpha;
+    }
+    closed_row_accelerations(loops, work, {0, 0, 0}, rate_v);
+}
+
+/// Pivots of the last factorisation: 0 marks a dependent row.
+inline const double* closed_pivots(const Tree& tree, const Loops& loops, void* memory) { return closed_work(tree, loops, memory).pivot; }
+
+/// Takes out of the constraint forces what does no work: with redundant rows, forces along the combinations z of rows
+/// that vanish (H_C^T z = 0) change nothing, and the least of all solutions has no part along them.
+inline void closed_least_norm(const Tree& tree, const Loops& loops, void* memory, double* lambda) {
+    const ClosedWork work = closed_work(tree, loops, memory);
+    std::vector<std::vector<double>> basis;
+    for (int r = 0; r < loops.rows; ++r) {
+        if (work.pivot[r] > 0) continue;
+        // row r = sum over earlier independent rows of c_k row k, with c = L^-T (line r of L)
+        std::vector<double> z(static_cast<std::size_t>(loops.rows), 0.0);
+        const double* line = work.L + loops.offset[r];
+        for (int c = loops.first[r]; c < r; ++c) z[static_cast<std::size_t>(c)] = work.pivot[c] > 0 ? line[c] : 0.0;
+        for (int k = r - 1; k >= 0; --k) {
+            const double* other = work.L + loops.offset[k];
+            for (int c = loops.first[k]; c < k; ++c) z[static_cast<std::size_t>(c)] -= other[c] * z[static_cast<std::size_t>(k)];
+        }
+        z[static_cast<std::size_t>(r)] = -1.0;
+        for (const auto& b : basis) {
+            double part = 0;
+            for (int k = 0; k < loops.rows; ++k) part += b[static_cast<std::size_t>(k)] * z[static_cast<std::size_t>(k)];
+            for (int k = 0; k < loops.rows; ++k) z[static_cast<std::size_t>(k)] -= part * b[static_cast<std::size_t>(k)];
+        }
+        double length = 0;
+        for (double x : z) length += x * x;
+        length = std::sqrt(length);
+        double part = 0;
+        for (int k = 0; k < loops.rows; ++k) part += (z[static_cast<std::size_t>(k)] /= length) * lambda[k];
+        for (int k = 0; k < loops.rows; ++k) lambda[k] -= part * z[static_cast<std::size_t>(k)];
+        basis.push_back(z);
+    }
+}
+
+UKEMI_END

@@ -1,0 +1,87 @@
+// A tree with loops and the memory its algorithms work in: what the bindings and the integrators hold.
+#pragma once
+#include <cmath>
+#include <vector>
+
+#include "kernels.hpp"
+#include "loops.hpp"
+#include "workers.hpp"
+
+namespace ukemi {
+
+class ClosedChain {
+public:
+    ClosedChain(const Tree& tree, Loops loops) : tree_(tree), k_(kernels()), loops_(std::move(loops)) {
+        compile_loops(tree_, loops_);
+        const auto rows = static_cast<std::size_t>(loops_.rows);
+        error_.resize(rows), rate_.resize(rows), change_.resize(rows), impulse_.resize(rows);
+        dv_.resize(static_cast<std::size_t>(tree_.nv)), q_.resize(static_cast<std::size_t>(tree_.nq));
+        memory_ = scratch_.get(k_.closed_bytes(tree_, loops_));
+    }
+    const Loops& loops() const { return loops_; }
+    int rows() const { return loops_.rows; }
+
+    void dynamics(const double* q, const double* v, const double* tau, const double* external, const double* gravity, double* a, double* lambda) {
+        k_.closed_dynamics(tree_, loops_, q, v, tau, external, gravity, memory_, a, lambda);
+    }
+    void jacobian(const double* q, const double* v, double* H, double* rate_v) { k_.closed_jacobian(tree_, loops_, q, v, memory_, H, rate_v); }
+    void state(const double* q, const double* v, double* error, double* rate) { k_.closed_state(tree_, loops_, q, v, memory_, error, rate); }
+    void respond(const double* q, const double* v, const double* change, double* impulse, double* dv) {
+        k_.closed_prepare(tree_, loops_, q, v, memory_);
+        k_.closed_respond(tree_, loops_, q, memory_, change, impulse, dv);
+    }
+    void least_norm(double* lambda) { k_.closed_least_norm(tree_, loops_, memory_, lambda); }
+    /// Rows that depended on those before them when the chain was last factorised.
+    std::vector<int> dependent_rows() {
+        const double* pivots = k_.closed_pivots(tree_, loops_, memory_);
+        std::vector<int> found;
+        for (int r = 0; r < loops_.rows; ++r)
+            if (pivots[r] == 0) found.push_back(r);
+        return found;
+    }
+
+    /// Moves q, then v, by the least (in the metric of the inertia) that closes the loops. v loses what does not fit:
+    /// its kinetic energy never rises. Returns the error that is left.
+    double project(double* q, double* v) {
+        if (loops_.rows == 0) return 0;
+        double worst = 0;
+        for (int iteration = 0; iteration < 30; ++iteration) {
+            state(q, v, error_.data(), rate_.data());
+            const double before = worst;
+            worst = largest(error_);
+            if (worst < closed_to || (iteration > 2 && worst >= 0.5 * before)) break;  // closed, or as far as rounding goes
+            for (std::size_t r = 0; r < error_.size(); ++r) change_[r] = -error_[r];
+            respond(q, v, change_.data(), impulse_.data(), dv_.data());
+            Batch b;
+            b.tree = &tree_;
+            b.q.data = q, b.v.data = dv_.data(), b.dt = 1.0, b.out = q_.data();
+            k_.integrate(b, 0, 1, nullptr);
+            std::copy(q_.begin(), q_.end(), q);
+        }
+        if (largest(rate_) > still_to) {
+            for (std::size_t r = 0; r < rate_.size(); ++r) change_[r] = -rate_[r];
+            respond(q, v, change_.data(), impulse_.data(), dv_.data());
+            for (int i = 0; i < tree_.nv; ++i) v[i] += dv_[static_cast<std::size_t>(i)];
+        }
+        return worst;
+    }
+
+private:
+    /// Loops are closed to 1e-13 m and rad, and their rates to 1e-12: a few times rounding for figures of some metres.
+    static constexpr double closed_to = 1e-13, still_to = 1e-12;
+
+    static double largest(const std::vector<double>& x) {
+        double m = 0;
+        for (double e : x) m = std::fmax(m, std::fabs(e));
+        return m;
+    }
+
+    const Tree& tree_;
+    const Kernels& k_;
+    Loops loops_;
+    Scratch scratch_;
+    void* memory_;
+    std::vector<double> error_, rate_, change_, impulse_, dv_, q_;
+};
+
+}  // namespace ukemi
