@@ -28,6 +28,7 @@ def machine() -> dict[str, object]:
     return {
         "cpu": _cpu(),
         "cores": os.cpu_count(),
+        "load": os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
         "system": f"{platform.system()} {platform.machine()}",
         "compiler": compiler_version(),
         "python": platform.python_version(),

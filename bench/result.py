@@ -20,8 +20,10 @@ class Race:
     ukemi: float
     peers: dict[str, float]
     goal: float
+    #: first and third quartile of every engine's times [us]: wide on a busy machine
+    quartiles: dict[str, list[float]]
     #: peers that could not be run: then a goal can be missed, but not met
-    absent: tuple[str, ...] = ()
+    absent: tuple[str, ...]
 
     @property
     def best(self) -> tuple[str, float] | None:
@@ -43,6 +45,7 @@ class Race:
             "case": self.case,
             "ukemi_us": self.ukemi,
             "peers_us": self.peers,
+            "quartiles_us": self.quartiles,
             "best_peer": self.best and self.best[0],
             "ratio": self.ratio,
             "goal": self.goal,
@@ -85,8 +88,9 @@ class Results:
     def add_race(self, case: str, engines: list[str], seconds: Array, goal: float) -> None:
         """A race from the times (rounds, engines) of ukemi, who stands first, and the peers."""
         us = (np.median(seconds, axis=0) * 1e6).tolist()
+        spread = dict(zip(engines, (np.percentile(seconds, (25, 75), axis=0) * 1e6).T.tolist(), strict=True))
         absent = tuple(name for name in PEERS if name not in engines)
-        self.races.append(Race(case, us[0], dict(zip(engines[1:], us[1:], strict=True)), goal, absent))
+        self.races.append(Race(case, us[0], dict(zip(engines[1:], us[1:], strict=True)), goal, spread, absent))
 
     @property
     def worst_difference(self) -> float:

@@ -28,6 +28,18 @@ struct InputError : std::runtime_error {
 /// A Python exception is already set.
 struct PythonError {};
 
+/// Products with zero are zero unless something is not finite; eight sums at a time keep the adders busy.
+inline bool all_finite(const double* x, npy_intp n) {
+    double sums[8] = {};
+    npy_intp i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (int k = 0; k < 8; ++k) sums[k] += x[i + k] * 0.0;
+    for (; i < n; ++i) sums[0] += x[i] * 0.0;
+    double sum = 0;
+    for (double s : sums) sum += s;
+    return sum == 0;
+}
+
 /// A C-contiguous float64 view of an argument; holds a reference only if it had to convert.
 class Array {
 public:
@@ -85,9 +97,7 @@ public:
     void require_finite() const {
         const double* x = data();
         const npy_intp n = size();
-        bool bad = false;
-        for (npy_intp i = 0; i < n; ++i) bad |= !(std::fabs(x[i]) <= 1.7976931348623157e308);
-        if (!bad) return;
+        if (all_finite(x, n)) return;
         for (npy_intp i = 0; i < n; ++i) {
             if (std::isfinite(x[i])) continue;
             std::string where;
@@ -119,11 +129,11 @@ inline PyObject* new_array(const std::vector<npy_intp>& shape, bool cleared, dou
 /// Quaternions of spherical and free joints must be unit within 1e-6 (of the square).
 inline void require_unit_quaternions(const Tree& tree, const Array& q) {
     const npy_intp states = q.size() / (tree.nq ? tree.nq : 1);
-    for (std::size_t i = 0; i < tree.bodies.size(); ++i) {
-        const Body& b = tree.bodies[i];
-        if (b.kind != JointKind::spherical && b.kind != JointKind::free) continue;
-        const double* x = q.data() + b.iq + b.nq - 4;
-        for (npy_intp s = 0; s < states; ++s, x += tree.nq) {
+    for (npy_intp s = 0; s < states; ++s) {
+        for (std::size_t i = 0; i < tree.bodies.size(); ++i) {
+            const Body& b = tree.bodies[i];
+            if (b.nq < 4) continue;
+            const double* x = q.data() + s * tree.nq + b.iq + b.nq - 4;
             const double n2 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3];
             if (std::fabs(n2 - 1.0) <= 1e-6) continue;
             throw InputError("InvalidInputError", std::string(q.name()) + ": the quaternion (w, x, y, z) of joint '" + tree.joint_names[i] +

@@ -9,7 +9,7 @@ namespace ukemi {
 
 namespace {
 
-constexpr int loop_numbers = 43;  // X_a (12), X_b (12), axis1 (3), axis2 (3), cosine, stiffness (6), damping (6)
+constexpr int loop_numbers = 45;  // X_a (12), X_b (12), axis1 (3), axis2 (3), cosine, stiffness (6), damping (6), axial, length
 
 Vec3<double> vec3(const double* p) { return {p[0], p[1], p[2]}; }
 Mat3<double> mat3(const double* m) { return {m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8]}; }
@@ -47,6 +47,7 @@ Loops make_loops(const Tree& tree, const std::vector<int>& links_a, const std::v
             loop.stiffness[k] = x[31 + k], loop.damping[k] = x[37 + k];
             loop.elastic |= loop.stiffness[k] != 0 || loop.damping[k] != 0;
         }
+        loop.axial = x[43] != 0, loop.length = x[44];
         loops.items.push_back(loop);
     }
     return loops;
@@ -81,6 +82,12 @@ struct PyClosed {
         return make_loops(tree, links_a, links_b, lin, rot, x);
     }
 
+    Array per_row(const char* name, nb::handle object) const {
+        Array x(name, object.ptr());
+        if (x.ndim() != 1 || x.dim(0) != chain.rows()) throw InputError("InvalidInputError", std::string(name) + ": expected one number per row, got shape " + x.shape_text());
+        x.require_finite();
+        return x;
+    }
     nb::tuple dynamics(nb::handle q, nb::handle v, nb::handle tau, nb::handle external, nb::handle gravity) {
         Border border(*tree);
         Batch& b = border.batch;
@@ -111,11 +118,17 @@ struct PyClosed {
         chain.state(s.q.data(), s.v.data(), error, rate);
         return nb::make_tuple(e_out, r_out);
     }
+    nb::tuple wrenches(nb::handle q, nb::handle v, nb::handle lambda) {
+        const State s(*tree, q, v);
+        const Array l = per_row("lambda", lambda);
+        double* out;
+        nb::object w_out = nb::steal(new_array({static_cast<npy_intp>(chain.loops().items.size()), 9}, false, &out));
+        const double energy = chain.wrenches(s.q.data(), s.v.data(), l.data(), out);
+        return nb::make_tuple(energy, w_out);
+    }
     nb::tuple respond(nb::handle q, nb::handle v, nb::handle change) {
         const State s(*tree, q, v);
-        const Array c("change", change.ptr());
-        if (c.ndim() != 1 || c.dim(0) != chain.rows()) throw InputError("InvalidInputError", "change: expected one number per row, got shape " + c.shape_text());
-        c.require_finite();
+        const Array c = per_row("change", change);
         double *impulse, *dv;
         nb::object i_out = nb::steal(new_array({chain.rows()}, false, &impulse)), d_out = nb::steal(new_array({tree->nv}, false, &dv));
         chain.respond(s.q.data(), s.v.data(), c.data(), impulse, dv);
@@ -130,8 +143,7 @@ struct PyClosed {
         return nb::make_tuple(q_out, v_out, left);
     }
     nb::object least_norm(nb::handle lambda) {
-        const Array l("lambda", lambda.ptr());
-        if (l.ndim() != 1 || l.dim(0) != chain.rows()) throw InputError("InvalidInputError", "lambda: expected one number per row, got shape " + l.shape_text());
+        const Array l = per_row("lambda", lambda);
         double* out;
         nb::object result = nb::steal(new_array({chain.rows()}, false, &out));
         std::copy(l.data(), l.data() + chain.rows(), out);
@@ -152,6 +164,7 @@ void bind_closed(nb::module_& m) {
         .def("dynamics", &PyClosed::dynamics, nb::arg("q").none(), nb::arg("v").none(), nb::arg("tau").none(), nb::arg("external").none(), nb::arg("gravity").none())
         .def("jacobian", &PyClosed::jacobian, nb::arg("q").none(), nb::arg("v").none())
         .def("state", &PyClosed::state, nb::arg("q").none(), nb::arg("v").none())
+        .def("wrenches", &PyClosed::wrenches, nb::arg("q").none(), nb::arg("v").none(), nb::arg("lambda_").none())
         .def("respond", &PyClosed::respond, nb::arg("q").none(), nb::arg("v").none(), nb::arg("change").none())
         .def("project", &PyClosed::project, nb::arg("q").none(), nb::arg("v").none())
         .def("least_norm", &PyClosed::least_norm, nb::arg("lambda_").none())

@@ -94,9 +94,7 @@ void require_regular(const Tree& tree, const nb::object& q, const nb::object& re
     const auto* a = reinterpret_cast<PyArrayObject*>(result.ptr());
     const double* x = static_cast<const double*>(PyArray_DATA(const_cast<PyArrayObject*>(a)));
     const npy_intp n = PyArray_SIZE(const_cast<PyArrayObject*>(a));
-    bool bad = false;
-    for (npy_intp i = 0; i < n; ++i) bad |= !(std::fabs(x[i]) <= 1.7976931348623157e308);
-    if (!bad) return;
+    if (all_finite(x, n)) return;
     npy_intp state = 0;
     while (std::isfinite(x[state])) ++state;
     state /= tree.nv;

@@ -179,24 +179,42 @@ inline void closed_rows(const Loops& loops, const ClosedWork& work) {
     }
 }
 
-/// Springs and dampers of loops, added to the external wrenches of the bodies.
-inline void elastic_loops(const Loops& loops, const ClosedWork& work) {
+/// Wrench of a loop's springs and dampers on B (A's axes, at the origin of B), and the energy in the springs.
+inline double elastic_wrench(const Loop& loop, const Relative& r, Force<double>& F) {
+    if (loop.axial) {
+        const double length = std::sqrt(dot(r.p, r.p)), stretch = length - loop.length;
+        const Vec3<double> line = length > 0 ? r.p * (1.0 / length) : zero3<double>();
+        F = {line * (-loop.stiffness[0] * stretch - loop.damping[0] * dot(line, r.p_dot)), zero3<double>()};
+        return 0.5 * loop.stiffness[0] * stretch * stretch;
+    }
+    const Vec3<double> angle = rotation_vector(r.R);
+    const double place[6] = {r.p.x, r.p.y, r.p.z, angle.x, angle.y, angle.z}, speed[6] = {r.p_dot.x, r.p_dot.y, r.p_dot.z, r.w.x, r.w.y, r.w.z};
+    double force[6], energy = 0;
+    for (int i = 0; i < 6; ++i) {
+        force[i] = -loop.stiffness[i] * place[i] - loop.damping[i] * speed[i];
+        energy += 0.5 * loop.stiffness[i] * place[i] * place[i];
+    }
+    F = {{force[0], force[1], force[2]}, {force[3], force[4], force[5]}};
+    return energy;
+}
+
+/// Springs and dampers of loops, added to the external wrenches of the bodies; returns the energy in the springs.
+inline double elastic_loops(const Loops& loops, const ClosedWork& work) {
+    double energy = 0;
     for (const Loop& loop : loops.items) {
         if (!loop.elastic) continue;
         const Relative r = relative_motion(loop, work);
-        const Vec3<double> angle = rotation_vector(r.R);
-        const double place[6] = {r.p.x, r.p.y, r.p.z, angle.x, angle.y, angle.z}, speed[6] = {r.p_dot.x, r.p_dot.y, r.p_dot.z, r.w.x, r.w.y, r.w.z};
-        double force[6];
-        for (int i = 0; i < 6; ++i) force[i] = -loop.stiffness[i] * place[i] - loop.damping[i] * speed[i];
-        const Vec3<double> f = {force[0], force[1], force[2]}, n = {force[3], force[4], force[5]};
-        auto add = [&](int body, const Vec3<double>& fb, const Vec3<double>& nb) {
+        Force<double> F;
+        energy += elastic_wrench(loop, r, F);
+        auto add = [&](int body, const Vec3<double>& f, const Vec3<double>& n) {
             if (body < 0) return;
-            const Force<double> F = on_body(work, body, r, fb, nb);
-            const double x[6] = {F.f.x, F.f.y, F.f.z, F.n.x, F.n.y, F.n.z};
+            const Force<double> on = on_body(work, body, r, f, n);
+            const double x[6] = {on.f.x, on.f.y, on.f.z, on.n.x, on.n.y, on.n.z};
             for (int i = 0; i < 6; ++i) work.external[6 * body + i] += x[i];
         };
-        add(loop.b, f, n), add(loop.a, -f, -n);
+        add(loop.b, F.f, F.n), add(loop.a, -F.f, -F.n);
     }
+    return energy;
 }
 
 // --- the constraint matrix -----------------------------------------------------------------------------------------------
@@ -391,6 +409,22 @@ inline void closed_state(const Tree& tree, const Loops& loops, const double* q, 
     closed_rows(loops, work);
     std::copy(work.error, work.error + loops.rows, error);
     std::copy(work.rate, work.rate + loops.rows, rate);
+}
+/// For each loop the wrench that acts on B, of its rows (lambda) and its springs and dampers: force, moment at the
+/// origin of B, and that origin, in world axes (9 per loop). Returns the energy in the springs.
+inline double closed_wrenches(const Tree& tree, const Loops& loops, const double* q, const double* v, const double* lambda, void* memory, double* out) {
+    const ClosedWork work = closed_work(tree, loops, memory);
+    world_motion(tree, q, v, work);
+    double energy = 0;
+    for (const Loop& loop : loops.items) {
+        const Relative r = relative_motion(loop, work);
+        Force<double> F{zero3<double>(), zero3<double>()};
+        if (loop.elastic) energy += elastic_wrench(loop, r, F);
+        for_each_row(loop, r, [&](int k, const Vec3<double>& f, const Vec3<double>& n, double, double, double) { F.f += f * lambda[k], F.n += n * lambda[k]; });
+        write3(out, r.X_A.R * F.f), write3(out + 3, r.X_A.R * F.n), write3(out + 6, r.at);
+        out += 9;
+    }
+    return energy;
 }
 /// H_C (rows x nv, row-major, cleared by the caller) and H_C_dot v.
 inline void closed_jacobian(const Tree& tree, const Loops& loops, const double* q, const double* v, void* memory, double* H, double* rate_v) {

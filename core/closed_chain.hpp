@@ -26,6 +26,7 @@ public:
     }
     void jacobian(const double* q, const double* v, double* H, double* rate_v) { k_.closed_jacobian(tree_, loops_, q, v, memory_, H, rate_v); }
     void state(const double* q, const double* v, double* error, double* rate) { k_.closed_state(tree_, loops_, q, v, memory_, error, rate); }
+    double wrenches(const double* q, const double* v, const double* lambda, double* out) { return k_.closed_wrenches(tree_, loops_, q, v, lambda, memory_, out); }
     void respond(const double* q, const double* v, const double* change, double* impulse, double* dv) {
         k_.closed_prepare(tree_, loops_, q, v, memory_);
         k_.closed_respond(tree_, loops_, q, memory_, change, impulse, dv);

@@ -1,131 +1,118 @@
-// Inertia matrix by composite bodies, and its tree-sparse factorisation.
+// Inertia matrix by composite bodies, in link coordinates.
 //
-// Everything is expressed in the frame of the root body of each tree: there the subspace of a free root is the
-// identity, so its rows of M are the composite momenta themselves, and numbers stay small wherever the figure stands.
+// Each column of a joint is the momentum of its composite body; carried towards the root, its products with the
+// ancestors' subspaces are the entries of M. For spherical and free joints those products are the momentum's own
+// components. On one state a spherical joint's three columns travel as the lanes of one pack.
 #pragma once
 #include "joints.hpp"
 
 UKEMI_BEGIN
 
 template <class T> struct CrbaBody {
-    Placement<T> X;  // in the root body's frame
-    T mass;          // composite mass, first moment and inertia about the root body's origin
+    Placement<T> X;  // in the parent
+    T mass;          // composite mass, first moment and inertia about the body's origin, in its own frame
     Vec3<T> h;
     Sym3<T> I;
 };
-template <class T> struct CrbaWork {
-    CrbaBody<T>* bodies;
-    Motion<T>* S;  // nv: every column of the motion subspace, in the root body's frame
-};
+/// Walks the momentum F of body i's columns (in its frame) towards the root; `put(col, value)` takes the products
+/// with the columns of the ancestors.
+template <class T, class W, class F> UKEMI_INLINE void climb(const Tree& tree, const In<T>& q, const CrbaBody<T>* bodies, int i, Vec3<W> f, Vec3<W> n, F&& put) {
+    for (int j = tree.bodies[i].parent; j >= 0; i = j, j = tree.bodies[j].parent) {
+        const Placement<T>& X = bodies[i].X;
+        f = X.R * f;
+        n = X.R * n + cross(X.p, f);
+        const Body& a = tree.bodies[j];
+        switch (a.kind) {
+            case JointKind::revolute: put(a.iv, dot(a.axis, n)); break;
+            case JointKind::spherical: put(a.iv, n.x), put(a.iv + 1, n.y), put(a.iv + 2, n.z); break;
+            case JointKind::free:
+                put(a.iv, f.x), put(a.iv + 1, f.y), put(a.iv + 2, f.z), put(a.iv + 3, n.x), put(a.iv + 4, n.y), put(a.iv + 5, n.z);
+                break;
+            default:
+                for (int c = 0; c < a.nv; ++c) {
+                    const Motion<T> s = subspace(a, bodies[j].X.R, q, c);
+                    put(a.iv + c, dot(s.lin, f) + dot(s.ang, n));
+                }
+        }
+    }
+}
 
 /// Lower triangle of M (row-major, nv x nv); with `mirror` the upper one too. Entries between different branches are
 /// zero and are not touched: the caller clears M once.
-template <class T> inline void crba(const Tree& tree, const In<T>& q, bool mirror, const CrbaWork<T>& work, const Out<T>& M) {
+template <class T> inline void crba(const Tree& tree, const In<T>& q, bool mirror, CrbaBody<T>* bodies, const Out<T>& M) {
     const int n = static_cast<int>(tree.bodies.size());
     const std::ptrdiff_t ld = tree.nv;
     for (int i = 0; i < n; ++i) {
         const Body& b = tree.bodies[i];
-        CrbaBody<T>& x = work.bodies[i];
-        if (b.parent < 0) {
-            const T o{}, e = 1.0 + T{};
-            x.X = {{e, o, o, o, e, o, o, o, e}, {o, o, o}};
-            x.mass = b.mass + T{};
-            x.h = {b.h.x + T{}, b.h.y + T{}, b.h.z + T{}};
-            x.I = {b.I.xx + T{}, b.I.xy + T{}, b.I.xz + T{}, b.I.yy + T{}, b.I.yz + T{}, b.I.zz + T{}};
-            const Mat3<T> R_joint = b.kind == JointKind::planar ? placement(b, q).R : x.X.R;
-            for (int k = 0; k < b.nv; ++k) work.S[b.iv + k] = subspace(b, R_joint, q, k);
-            continue;
-        }
-        const Placement<T>& P = work.bodies[b.parent].X;
-        const Placement<T> local = placement(b, q);
-        x.X.R = P.R * local.R;
-        x.X.p = P.p + P.R * local.p;
+        CrbaBody<T>& x = bodies[i];
+        if (b.parent >= 0 || b.kind == JointKind::planar) x.X = placement(b, q);
         x.mass = b.mass + T{};
-        const Vec3<T> h = x.X.R * b.h, mp = x.X.p * b.mass;
-        x.h = h + mp;
-        // I about the root's origin: R I R^T - [h][p] - [p][h] - m [p][p]
-        x.I = rotate(x.X.R, b.I);
-        const Vec3<T>&p = x.X.p, s = h + x.h;  // 2 h + m p
-        const T diagonal = dot(s, p);
-        x.I += Sym3<T>{diagonal - s.x * p.x, -0.5 * (s.x * p.y + s.y * p.x), -0.5 * (s.x * p.z + s.z * p.x),
-                       diagonal - s.y * p.y, -0.5 * (s.y * p.z + s.z * p.y), diagonal - s.z * p.z};
-        auto column = [&](int k, const Vec3<T>& ang) { work.S[b.iv + k] = {cross(p, ang), ang}; };
-        const Mat3<T>& R = x.X.R;
-        if (b.kind == JointKind::spherical) {
-            column(0, {R.xx, R.yx, R.zx}), column(1, {R.xy, R.yy, R.zy}), column(2, {R.xz, R.yz, R.zz});
-        } else if (b.kind == JointKind::revolute) {
-            column(0, R * b.axis);
-        } else {
-            for (int k = 0; k < b.nv; ++k) {
-                const Motion<T> s_k = subspace(b, local.R, q, k);
-                const Vec3<T> ang = R * s_k.ang;
-                work.S[b.iv + k] = {R * s_k.lin + cross(p, ang), ang};
-            }
-        }
+        x.h = {b.h.x + T{}, b.h.y + T{}, b.h.z + T{}};
+        x.I = {b.I.xx + T{}, b.I.xy + T{}, b.I.xz + T{}, b.I.yy + T{}, b.I.yz + T{}, b.I.zz + T{}};
     }
-
     for (int i = n - 1; i >= 0; --i) {
         const Body& b = tree.bodies[i];
-        const CrbaBody<T>& x = work.bodies[i];
+        const CrbaBody<T>& x = bodies[i];
         auto put = [&](int row, int col, const T& value) {
             M.set(row * ld + col, value);
             if (mirror) M.set(col * ld + row, value);
         };
-        for (int k = 0; k < b.nv; ++k) {
-            const int row = b.iv + k;
-            const Motion<T>& S = work.S[row];
-            const Force<T> F = {S.lin * x.mass - cross(x.h, S.ang), cross(x.h, S.lin) + x.I * S.ang};
-            auto entry = [&](int col) { return dot(work.S[col].lin, F.f) + dot(work.S[col].ang, F.n); };
-            for (int c = 0; c < k; ++c) put(row, b.iv + c, entry(b.iv + c));
-            M.set(row * ld + row, entry(row) + b.armature[k]);
-            for (int j = b.parent; j >= 0; j = tree.bodies[j].parent) {
-                const Body& a = tree.bodies[j];
-                if (a.kind == JointKind::free && a.parent < 0) {
-                    put(row, a.iv, F.f.x), put(row, a.iv + 1, F.f.y), put(row, a.iv + 2, F.f.z);
-                    put(row, a.iv + 3, F.n.x), put(row, a.iv + 4, F.n.y), put(row, a.iv + 5, F.n.z);
-                } else {
-                    for (int c = 0; c < a.nv; ++c) put(row, a.iv + c, entry(a.iv + c));
+        const Vec3<T>& h = x.h;
+        const Sym3<T>& I = x.I;
+        const int r = b.iv;
+        if (b.kind == JointKind::spherical) {
+            put(r + 1, r, I.xy), put(r + 2, r, I.xz), put(r + 2, r + 1, I.yz);
+            M.set(r * ld + r, I.xx + b.armature[0]), M.set((r + 1) * ld + r + 1, I.yy + b.armature[1]), M.set((r + 2) * ld + r + 2, I.zz + b.armature[2]);
+            const T o{};
+#if UKEMI_HAS_PACK && UKEMI_LANES == 4
+            if constexpr (lanes<T> == 1) {
+                const Vec3<Pack> f = {Pack{o, h.z, -h.y, o}, Pack{-h.z, o, h.x, o}, Pack{h.y, -h.x, o, o}};
+                const Vec3<Pack> m = {Pack{I.xx, I.xy, I.xz, o}, Pack{I.xy, I.yy, I.yz, o}, Pack{I.xz, I.yz, I.zz, o}};
+                climb(tree, q, bodies, i, f, m, [&](int col, const Pack& value) {
+                    for (int k = 0; k < 3; ++k) put(r + k, col, value[k]);
+                });
+            } else
+#endif
+            {
+                climb(tree, q, bodies, i, Vec3<T>{o, -h.z, h.y}, Vec3<T>{I.xx, I.xy, I.xz}, [&](int col, const T& value) { put(r, col, value); });
+                climb(tree, q, bodies, i, Vec3<T>{h.z, o, -h.x}, Vec3<T>{I.xy, I.yy, I.yz}, [&](int col, const T& value) { put(r + 1, col, value); });
+                climb(tree, q, bodies, i, Vec3<T>{-h.y, h.x, o}, Vec3<T>{I.xz, I.yz, I.zz}, [&](int col, const T& value) { put(r + 2, col, value); });
+            }
+        } else if (b.kind == JointKind::revolute) {
+            const Vec3<T> f = cross(b.axis, h), m = I * b.axis;
+            M.set(r * ld + r, dot(b.axis, m) + b.armature[0]);
+            climb(tree, q, bodies, i, f, m, [&](int col, const T& value) { put(r, col, value); });
+        } else if (b.kind == JointKind::free && b.parent < 0) {
+            const T o{}, m = x.mass;
+            const T block[6][6] = {{m, o, o, o, h.z, -h.y},      {o, m, o, -h.z, o, h.x},     {o, o, m, h.y, -h.x, o},
+                                   {o, -h.z, h.y, I.xx, I.xy, I.xz}, {h.z, o, -h.x, I.xy, I.yy, I.yz}, {-h.y, h.x, o, I.xz, I.yz, I.zz}};
+            for (int k = 0; k < 6; ++k) {
+                for (int c = 0; c < k; ++c) put(r + k, r + c, block[k][c]);
+                M.set((r + k) * ld + r + k, block[k][k] + b.armature[k]);
+            }
+        } else {
+            for (int k = 0; k < b.nv; ++k) {
+                const Motion<T> S = subspace(b, x.X.R, q, k);
+                const Vec3<T> f = S.lin * x.mass - cross(h, S.ang), m = cross(h, S.lin) + I * S.ang;
+                for (int c = 0; c < k; ++c) {
+                    const Motion<T> s = subspace(b, x.X.R, q, c);
+                    put(r + k, r + c, dot(s.lin, f) + dot(s.ang, m));
                 }
+                M.set((r + k) * ld + r + k, dot(S.lin, f) + dot(S.ang, m) + b.armature[k]);
+                climb(tree, q, bodies, i, f, m, [&](int col, const T& value) { put(r + k, col, value); });
             }
         }
         if (b.parent >= 0) {
-            CrbaBody<T>& P = work.bodies[b.parent];
+            CrbaBody<T>& P = bodies[b.parent];
+            const Vec3<T>& p = x.X.p;
+            const Vec3<T> Rh = x.X.R * h, h_P = Rh + p * x.mass, s = Rh + h_P;  // s = 2 R h + m p
+            const T diagonal = dot(s, p);
             P.mass += x.mass;
-            P.h += x.h;
-            P.I += x.I;
+            P.h += h_P;
+            P.I += rotate(x.X.R, I);
+            P.I += Sym3<T>{diagonal - s.x * p.x, -0.5 * (s.x * p.y + s.y * p.x), -0.5 * (s.x * p.z + s.z * p.x),
+                           diagonal - s.y * p.y, -0.5 * (s.y * p.z + s.z * p.y), diagonal - s.z * p.z};
         }
-    }
-}
-
-// --- M = L^T D L with L as sparse as the tree (Featherstone), in place of the lower triangle --------------------------
-
-inline void factorize(const Tree& tree, double* M) {
-    const int n = tree.nv;
-    const int* up = tree.dof_parent.data();
-    for (int k = n - 1; k >= 0; --k) {
-        double* row = M + static_cast<std::ptrdiff_t>(k) * n;
-        const double d = 1.0 / row[k];
-        for (int i = up[k]; i >= 0; i = up[i]) {
-            const double l = row[i] * d;
-            double* other = M + static_cast<std::ptrdiff_t>(i) * n;
-            for (int j = i; j >= 0; j = up[j]) other[j] -= l * row[j];
-            row[i] = l;
-        }
-    }
-}
-
-/// x := M^-1 x, with the factor above.
-inline void solve(const Tree& tree, const double* L, double* x) {
-    const int n = tree.nv;
-    const int* up = tree.dof_parent.data();
-    for (int k = n - 1; k >= 0; --k) {
-        const double* row = L + static_cast<std::ptrdiff_t>(k) * n;
-        for (int i = up[k]; i >= 0; i = up[i]) x[i] -= row[i] * x[k];
-    }
-    for (int k = 0; k < n; ++k) {
-        const double* row = L + static_cast<std::ptrdiff_t>(k) * n;
-        x[k] /= row[k];
-        for (int i = up[k]; i >= 0; i = up[i]) x[k] -= row[i] * x[i];
     }
 }
 

@@ -7,6 +7,7 @@
 #include "aba.hpp"
 #include "closed.hpp"
 #include "crba.hpp"
+#include "factor.hpp"
 #include "kinematics.hpp"
 #include "rnea.hpp"
 
@@ -59,12 +60,9 @@ struct InverseDynamics {
     }
 };
 struct MassMatrix {
-    template <class T> static CrbaWork<T> work(const Tree& tree, Arena& arena) {
-        return {arena.take<CrbaBody<T>>(tree.bodies.size()), arena.take<Motion<T>>(static_cast<std::size_t>(tree.nv))};
-    }
     template <class T> static void run(const Batch& b, std::ptrdiff_t i, void* scratch) {
         Arena arena{static_cast<char*>(scratch)};
-        crba<T>(*b.tree, in<T>(b.q, i), true, work<T>(*b.tree, arena), out<T>(b, i));
+        crba<T>(*b.tree, in<T>(b.q, i), true, arena.take<CrbaBody<T>>(b.tree->bodies.size()), out<T>(b, i));
     }
 };
 struct LinkPoses {
@@ -145,6 +143,7 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::closed_prepare,
     ukemi::UKEMI_LEVEL::closed_respond,
     ukemi::UKEMI_LEVEL::closed_state,
+    ukemi::UKEMI_LEVEL::closed_wrenches,
     ukemi::UKEMI_LEVEL::closed_jacobian,
     ukemi::UKEMI_LEVEL::closed_pivots,
     ukemi::UKEMI_LEVEL::closed_least_norm,

@@ -83,6 +83,8 @@ struct Loop {
     double cosine;               ///< rot = 1: axis1 . axis2 at closure
     double stiffness[6], damping[6];  ///< of the directions that are not fixed, along and about A's axes
     bool elastic;
+    bool axial;                  ///< a spring and damper along the line between the origins; stiffness[0], damping[0]
+    double length;               ///< its slack length [m]
     int row, rows;               ///< its first row of the constraint, and how many
     int path, path_end;          ///< bodies between a, b and the world, the farthest first: a range of Loops::bodies
     int dofs, dofs_end;          ///< their freedoms: a range of Loops::freedoms

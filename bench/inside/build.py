@@ -41,7 +41,7 @@ class _Unit:
     flags: tuple[str, ...]
 
     def key(self, compiler: str) -> str:
-        """Names what the object depends on: its source, the headers (the core's too, if it sees them), flags, versions."""
+        """Names what the object depends on: source, headers (the core's too, if it sees them), flags, versions."""
         digest = hashlib.sha256(repr((self.source.name, self.flags, compiler, _versions())).encode())
         headers = [*HERE.glob("*.hpp"), *(CORE.glob("*.hpp") if f"-I{CORE}" in self.flags else ())]
         for path in [self.source, *sorted(headers)]:

@@ -24,6 +24,7 @@ from ukemi.model.figures.human import human
 from ukemi.model.joints import Fixed, Free, Planar, Prismatic, Revolute, Spherical, Universal
 from ukemi.model.model import Model
 from ukemi.model.pose import Pose
+from ukemi.model.readers.load import load
 from ukemi.model.shapes import Box, Capsule, ConvexMesh, Cylinder, Sphere
 from ukemi.sim.recording import Recording
 from ukemi.sim.simulation import Simulation
@@ -71,6 +72,7 @@ __all__ = [
     "jacobian_rate",
     "kinetic_energy",
     "link_poses",
+    "load",
     "mass_matrix",
     "momentum",
     "potential_energy",

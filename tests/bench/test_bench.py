@@ -30,5 +30,6 @@ def test_python_cases_agree_and_leave_a_record(tmp_path: Path) -> None:
     (race,) = result["races"]
     assert race["ukemi_us"] > 0
     assert set(race["peers_us"]) == {"Pinocchio", "MuJoCo"}
+    assert all(low <= high for low, high in race["quartiles_us"].values())
     assert race["ratio"] == pytest.approx(min(race["peers_us"].values()) / race["ukemi_us"])
     assert str(Path.home()) not in path.read_text()

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from ukemi.cli.info import info
+from ukemi.cli.simulate import simulate
 from ukemi.errors import UkemiError
 
 app = typer.Typer(
@@ -20,11 +21,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command("info")(info)
-
-
-@app.callback()
-def _commands() -> None:
-    """Keeps the name of the command in use while there is only one."""
+app.command("simulate")(simulate)
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from ukemi.errors import FileFormatError
 from ukemi.model.arrays import Array
 
 FORMAT = 1
-ARRAYS = ("time", "q", "v", "tau", "energy")
+ARRAYS = ("time", "q", "v", "tau", "energy", "poses")
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +25,7 @@ class Recording:
         time: (n,) [s].
         q, v, tau: (n, nq), (n, nv), (n, nv): coordinates, velocities, joint torques.
         energy: (n,) kinetic and potential energy [J].
+        poses: (n, nlinks, 4, 4) of all links in the world.
         contacts: what touched, per sample.
         events: what happened, in order of time.
         link_names, joint_names: of the world that ran.
@@ -35,6 +36,7 @@ class Recording:
     v: Array
     tau: Array
     energy: Array
+    poses: Array
     contacts: list[Any] = field(default_factory=list)
     events: list[Any] = field(default_factory=list)
     link_names: tuple[str, ...] = ()
@@ -77,13 +79,14 @@ class Recording:
             raise FileFormatError(path, None, f"expected recording format {FORMAT}, got {about!r:.80}")
         if len({len(a) for a in arrays.values()}) != 1:
             raise FileFormatError(path, None, "the arrays have different lengths")
-        time, q, v, tau, energy = (arrays[name] for name in ARRAYS)
+        time, q, v, tau, energy, poses = (arrays[name] for name in ARRAYS)
         return cls(
             time,
             q,
             v,
             tau,
             energy,
+            poses,
             events=list(about.get("events", [])),
             link_names=tuple(about.get("link_names", ())),
             joint_names=tuple(about.get("joint_names", ())),

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukemi import _core
-from ukemi.dynamics.momentum import energy
+from ukemi.dynamics.kinematics import link_poses
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array, positive
+from ukemi.sim.events import advance_with_events
 from ukemi.sim.recording import Recording
 from ukemi.sim.world import World
 
@@ -44,18 +45,40 @@ class Simulation:
         self.dt = positive("dt", dt)
         self.integrator = integrator
         self.rtol, self.atol = rtol, atol
-        self._core = _core.Integrator(world.model.tree, integrator, world.gravity, rtol, atol)
+        self._evaluations = 0
+        self._core = self._integrator()
+
+    def _integrator(self) -> _core.Integrator:
+        world = self.world
+        self._version = world.version
+        closed = world.closed if world.connections else None
+        return _core.Integrator(world.model.tree, self.integrator, world.gravity, self.rtol, self.atol, closed)
 
     @property
     def evaluations(self) -> int:
         """How often accelerations were computed so far."""
-        return self._core.evaluations
+        return self._evaluations + self._core.evaluations
 
     def step(self, control: Control | ArrayLike | None = None, steps: int = 1) -> None:
-        """Moves the world by ``steps`` time steps."""
+        """Moves the world by ``steps`` time steps; connections break and rules fire where they cross."""
+        if not (self.world.rules or any(c.break_force is not None for c in self.world.connections)):
+            self._advance(control, self.dt, steps)
+            return
+        for _ in range(steps):
+            advance_with_events(self.world, self._advance, control, self.dt)
+
+    def _advance(self, control: Control | ArrayLike | None, dt: float, steps: int = 1) -> None:
+        """Moves the world without looking for events; a changed structure gets a new integrator."""
         world = self.world
-        world.q, world.v = self._core.advance(world.time, world.q, world.v, self.dt, steps, control)
-        world.time += steps * self.dt
+        if world.version != self._version:
+            self._evaluations += self._core.evaluations
+            self._core = self._integrator()
+        world.q, world.v = self._core.advance(world.time, world.q, world.v, dt, steps, control)
+        world.time += steps * dt
+        if control is not None:
+            world.tau = np.array(
+                control(world.time, world.q, world.v) if callable(control) else control, dtype=np.float64
+            )
 
     def run(
         self,
@@ -68,37 +91,63 @@ class Simulation:
         """Runs for ``duration`` [s] and records every ``every``-th step, the first and the last state included.
 
         control: torques that stay (nv), or a function control(t, q, v) -> tau, asked wherever accelerations are
-        needed; nothing: no torques. progress: a bar on the terminal.
+        needed; nothing: no torques. progress: a bar on the terminal. When a joint of a figure is cut during the run, q
+        and v change their meaning: the recording then keeps the world's link poses and leaves q, v and tau at the
+        structure of the start until the cut.
 
         Raises:
             SimulationError: the state left the finite numbers; it carries the last good one.
         """
         world = self.world
         samples = _samples(positive("duration", duration), self.dt, every)
-        n = len(samples) + 1
-        time, q, v = np.empty(n), np.empty((n, world.model.nq)), np.empty((n, world.model.nv))
-        tau = np.zeros_like(v)
-        start = world.time
-        done = 0
+        log = _Log(world, len(samples) + 1)
+        start, done = world.time, 0
         with _bar(progress, samples.sum()) as advance:
-            for i in range(n):
-                time[i], q[i], v[i] = world.time, world.q, world.v
-                if control is not None:
-                    tau[i] = control(world.time, world.q, world.v) if callable(control) else control
-                if i < len(samples):
-                    steps = int(samples[i])
-                    self.step(control, steps)
-                    done += steps
-                    world.time = start + done * self.dt  # no sum of rounding errors
-                    advance(steps)
+            log.note(control)
+            for steps in samples:
+                self.step(control, int(steps))
+                done += int(steps)
+                world.time = start + done * self.dt  # no sum of rounding errors
+                log.note(control)
+                advance(int(steps))
+        return log.recording()
+
+
+class _Log:
+    """Collects samples of a run."""
+
+    def __init__(self, world: World, samples: int) -> None:
+        self.world = world
+        self.model = world.model
+        self.first_event = len(world.events)
+        self.time, self.energy = np.empty(samples), np.empty(samples)
+        self.q, self.v = np.full((samples, world.model.nq), np.nan), np.full((samples, world.model.nv), np.nan)
+        self.tau = np.zeros_like(self.v)
+        self.poses = np.empty((samples, world.model.nlinks, 4, 4))
+        self.count = 0
+
+    def note(self, control: Control | ArrayLike | None) -> None:
+        world, k = self.world, self.count
+        self.time[k], self.energy[k] = world.time, world.energy()
+        order = [world.model.link_index(name) for name in self.model.link_names]
+        self.poses[k] = link_poses(world.model, world.q)[order]
+        if (world.model.nq, world.model.nv) == (self.model.nq, self.model.nv):
+            self.q[k], self.v[k] = world.q, world.v
+            if control is not None:
+                self.tau[k] = control(world.time, world.q, world.v) if callable(control) else control
+        self.count += 1
+
+    def recording(self) -> Recording:
         return Recording(
-            time,
-            q,
-            v,
-            tau,
-            energy(world.model, q, v, world.gravity),
-            link_names=world.model.link_names,
-            joint_names=world.model.joint_names,
+            self.time,
+            self.q,
+            self.v,
+            self.tau,
+            self.energy,
+            poses=self.poses,
+            events=self.world.events[self.first_event :],
+            link_names=self.model.link_names,
+            joint_names=self.model.joint_names,
         )
 
 

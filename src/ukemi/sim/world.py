@@ -1,46 +1,93 @@
-"""World: several mechanisms in one forest that grows from the ground, and their state."""
+"""World: several mechanisms in one forest that grows from the ground, their state, and the joints between them.
+
+The structure may change at any moment [SV00 V]: `connect` adds a virtual link and solves the velocity jump, `cut` takes
+a connection or a joint away. A failed change leaves everything as it was.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ukemi.dynamics.momentum import energy
-from ukemi.errors import InvalidInputError, ModelError, UnknownNameError
+from ukemi import _core
+from ukemi.chain.inverse import Solution, Task, actuated_freedoms, closed_inverse_dynamics, solve_mixture
+from ukemi.chain.mobility import Mobility, find_mobility
+from ukemi.chain.virtual import Directions, Spring, VirtualLink, closed_chain
+from ukemi.dynamics.forward import mass_matrix
+from ukemi.dynamics.inverse import bias as tree_bias
+from ukemi.dynamics.inverse import inverse_dynamics as tree_inverse_dynamics
+from ukemi.dynamics.kinematics import jacobian, link_poses
+from ukemi.dynamics.momentum import energy, kinetic_energy
+from ukemi.errors import InvalidInputError, ModelError, SingularError, UnknownNameError
 from ukemi.model.arrays import Array, numbers
 from ukemi.model.description import WORLD, Description, LinkDescription
+from ukemi.model.joints import Free, Joint
 from ukemi.model.model import Model
+from ukemi.model.pose import Pose
+from ukemi.sim.connection import BreakForce, Connection, JointHandle, LinkHandle
+
+#: Frames that are to meet may be this far apart [m, rad]; more wants snap=True.
+MEETING = 1e-6
 
 
 @dataclass(eq=False)
 class Figure:
-    """A mechanism in a world. ``figure.q`` and ``figure.v`` read and set its part of the world's state."""
+    """A mechanism in a world. ``figure["left_hand"]`` is a link or landmark, ``figure.joint("left_elbow")`` a joint.
+
+    ``q`` and ``v`` read and set its part of the world's state.
+    """
 
     world: World
     name: str
     model: Model
-    _q: slice
-    _v: slice
+
+    def _links(self) -> list[Any]:
+        return [link for link in self.world.model.links if link.name.startswith(f"{self.name}/")]
+
+    def _indices(self, kind: str) -> list[int]:
+        return [i for link in self._links() for i in range(*getattr(link, kind).indices(10**9))]
 
     @property
     def q(self) -> Array:
         """Coordinates (nq)."""
-        return self.world.q[self._q]
+        return self.world.q[self._indices("q")]
 
     @q.setter
     def q(self, value: ArrayLike) -> None:
-        self.world.q[self._q] = numbers(f"{self.name}.q", value, (self.model.nq,))
+        where = self._indices("q")
+        self.world.set_state(q=_placed(self.world.q, where, numbers(f"{self.name}.q", value, (len(where),))))
 
     @property
     def v(self) -> Array:
         """Velocities (nv)."""
-        return self.world.v[self._v]
+        return self.world.v[self._indices("v")]
 
     @v.setter
     def v(self, value: ArrayLike) -> None:
-        self.world.v[self._v] = numbers(f"{self.name}.v", value, (self.model.nv,))
+        where = self._indices("v")
+        self.world.set_state(v=_placed(self.world.v, where, numbers(f"{self.name}.v", value, (len(where),))))
+
+    def __getitem__(self, name: str) -> LinkHandle:
+        if name in self.model.landmarks:
+            mark = self.model.landmarks[name]
+            return LinkHandle(self.world, f"{self.name}/{mark.link}", mark.at)
+        if name not in self.model.link_names:
+            raise UnknownNameError("link or landmark", name, (*self.model.link_names, *self.model.landmarks))
+        return LinkHandle(self.world, f"{self.name}/{name}")
+
+    def joint(self, name: str) -> JointHandle:
+        return JointHandle(self.world, f"{self.name}/{self.model.joint(name).name}")
+
+
+def _placed(x: Array, where: list[int], value: Array) -> Array:
+    y = x.copy()
+    y[where] = value
+    return y
 
 
 class World:
@@ -50,16 +97,33 @@ class World:
         self.gravity = numbers("World.gravity", gravity, (3,))
         self.time = 0.0
         self.figures: dict[str, Figure] = {}
+        self.connections: list[Connection] = []
         self.model = Model(Description("world"))
         self.q: Array = np.zeros(0)
         self.v: Array = np.zeros(0)
+        #: torques (nv) that act now; connection wrenches are those under them
+        self.tau: Array = np.zeros(0)
+        #: counts changes of structure
+        self.version = 0
+        self.rules: list[Rule] = []
+        #: what happened, in order of time: {"time", "what"}
+        self.events: list[dict[str, Any]] = []
+        self._held: list[Connection] | None = None
+        self._closed: _core.ClosedChain | None = None
+
+    # --- what is in the world ---------------------------------------------------------------------------------------
+
+    @property
+    def ground(self) -> LinkHandle:
+        """The ground, a link like any other."""
+        return LinkHandle(self, None)
 
     def add(
         self, model: Model, name: str | None = None, q: ArrayLike | None = None, v: ArrayLike | None = None
     ) -> Figure:
         """Puts a mechanism into the world, at rest in its zero pose unless q and v say otherwise.
 
-        Its links are called ``name/link`` in `World.model`.
+        Its links are called ``name/link`` in `World.model`. Loop closures of its file become connections.
         """
         if not isinstance(model, Model):
             raise InvalidInputError(f"World.add: expected a Model, got {model!r}")
@@ -69,13 +133,18 @@ class World:
         start = model.neutral() if q is None else numbers("q", q, (model.nq,))
         speed = np.zeros(model.nv) if v is None else numbers("v", v, (model.nv,))
         energy(model, start, speed)  # lets the core refuse bad quaternions before anything changes
-        figure = Figure(
-            self, name, model, slice(len(self.q), len(self.q) + model.nq), slice(len(self.v), len(self.v) + model.nv)
-        )
-        parts = [*((f.name, f.model) for f in self.figures.values()), (name, model)]
-        self.model = _forest(parts)
-        self.q, self.v = np.concatenate([self.q, start]), np.concatenate([self.v, speed])
+        figure = Figure(self, name, model)
+        forest = _description(self.model)
+        forest.links += [_renamed(link, name) for link in _description(model).links]
+        self._restructure(Model(forest), np.concatenate([self.q, start]), np.concatenate([self.v, speed]))
         self.figures[name] = figure
+        if model.loops:
+            with self.at_once():
+                for loop in model.loops:
+                    a, b = (LinkHandle(self, None if end == WORLD else f"{name}/{end}") for end in (loop.a, loop.b))
+                    self.connect(
+                        a.at(loop.at_a), b.at(loop.at_b), loop.joint, at="frames", name=f"{name}/{loop.name}", snap=True
+                    )
         return figure
 
     def figure(self, name: str) -> Figure:
@@ -84,28 +153,376 @@ class World:
         except (KeyError, TypeError):
             raise UnknownNameError("figure", name, self.figures) from None
 
+    def set_state(self, q: ArrayLike | None = None, v: ArrayLike | None = None) -> None:
+        """Sets the whole state, checked; loops are closed by the least change."""
+        new_q = self.q if q is None else numbers("q", q, (self.model.nq,))
+        new_v = self.v if v is None else numbers("v", v, (self.model.nv,))
+        energy(self.model, new_q, new_v)
+        self.q, self.v = np.array(new_q), np.array(new_v)
+
+    def link_pose(self, name: str) -> Array:
+        """X_WL (4, 4) of a link, by its name in `World.model`."""
+        pose: Array = link_poses(self.model, self.q)[self.model.link_index(name)]
+        return pose
+
     def energy(self) -> float:
-        """Kinetic and potential energy of everything [J]."""
-        return float(energy(self.model, self.q, self.v, self.gravity))
+        """Kinetic and potential energy of everything, springs of connections included [J]."""
+        own = float(energy(self.model, self.q, self.v, self.gravity))
+        return own + (self.closed.wrenches(self.q, self.v, np.zeros(self.closed.rows))[0] if self.connections else 0.0)
 
+    # --- connecting and cutting -------------------------------------------------------------------------------------
 
-def _forest(parts: list[tuple[str, Model]]) -> Model:
-    """One model of all figures, their links called figure/link."""
-    forest = Description("world")
-    for figure, model in parts:
-        for link in model.links:
-            parent = WORLD if link.parent is None else f"{figure}/{link.parent.name}"
-            forest.links.append(
-                LinkDescription(
-                    f"{figure}/{link.name}",
-                    parent,
-                    link.joint,
-                    f"{figure}/{link.joint_name}",
-                    link.at,
-                    link.mass_properties,
-                    link.shapes,
-                )
+    def connect(
+        self,
+        a: LinkHandle,
+        b: LinkHandle,
+        joint: Joint | Directions,
+        at: Pose | str | None = None,
+        break_force: BreakForce | None = None,
+        *,
+        name: str | None = None,
+        restitution: ArrayLike = 0.0,
+        snap: bool = False,
+        when: Callable[[World], float] | None = None,
+    ) -> Connection:
+        """Joins two links by a joint, now or when a condition becomes true; velocities jump so that they fit.
+
+        at: where the joint stands: None at frame a, wherever frame b is; a Pose in the world; or ``"frames"``: frame a
+            and frame b are the joint's two frames and must meet (all but the joint's own freedoms) within 1e-6, or
+            ``snap=True`` moves the figures by the least that makes them.
+        break_force: cuts the connection when its force exceeds this [N], or (force, moment), or when a function of the
+            connection becomes positive.
+        restitution: share of the relative velocity that comes back in the fixed directions, one or one per direction.
+        when: a function of the world; the connection is made when it becomes positive (true).
+        """
+        connection = self._new_connection(a, b, joint, name)
+        connection.break_force = break_force
+        connection.restitution = restitution
+        if when is not None:
+            self.rules.append(
+                Rule(when, lambda world: world._make([connection], at, snap), f"connect {connection.name}")
             )
-        for name, landmark in model.landmarks.items():
-            forest.landmarks[f"{figure}/{name}"] = replace(landmark, link=f"{figure}/{landmark.link}")
-    return Model(forest)
+            return connection
+        self._make([connection], at, snap)
+        return connection
+
+    def spring(
+        self,
+        a: LinkHandle,
+        b: LinkHandle,
+        stiffness: float,
+        damping: float = 0.0,
+        length: float | None = None,
+        *,
+        name: str | None = None,
+    ) -> Connection:
+        """A spring and damper along the line between the origins of two frames, slack at ``length`` (now, if None)."""
+        connection = self._new_connection(a, b, Free(), name)
+        distance = float(np.linalg.norm(b.X_W[:3, 3] - a.X_W[:3, 3]))
+        connection.axial = Spring(stiffness, damping)
+        connection.length = distance if length is None else float(numbers("length", length, ()))
+        self._activate([connection])
+        return connection
+
+    @contextmanager
+    def at_once(self) -> Iterator[None]:
+        """Connections made inside are made at the same instant, with one velocity jump for all."""
+        if self._held is not None:
+            raise InvalidInputError("World.at_once: already collecting connections")
+        self._held = []
+        before = self._snapshot()
+        try:
+            yield
+            held, self._held = self._held, None
+            self._jump(held)
+        except BaseException:
+            self._held = None
+            self._restore(before)
+            raise
+
+    def cut(self, what: Connection | JointHandle, when: Callable[[World], float] | None = None) -> None:
+        """Takes a connection or a joint away, now or when a condition becomes true; velocities go on as they are.
+
+        A link whose own joint is cut continues on a free joint with its pose and velocity [SV00 V-B].
+        """
+        if when is not None:
+            self.rules.append(Rule(when, lambda world: world.cut(what), f"cut {what}"))
+        elif isinstance(what, JointHandle):
+            self._free(what)
+        elif isinstance(what, Connection):
+            if what.world is not self or not what.active:
+                raise InvalidInputError(f"cut: {what!r} is not connected in this world")
+            what.active = False
+            self.connections.remove(what)
+            self._changed()
+        else:
+            raise InvalidInputError(f"cut: expected a connection or a joint, got {what!r}")
+
+    def _new_connection(self, a: LinkHandle, b: LinkHandle, joint: Joint | Directions, name: str | None) -> Connection:
+        for end in (a, b):
+            if not isinstance(end, LinkHandle) or end.world is not self:
+                raise InvalidInputError(f"connect: expected links of this world such as man['left_hand'], got {end!r}")
+        if not isinstance(joint, Joint | Directions):
+            raise InvalidInputError(f"connect: expected a joint or Directions, got {joint!r}")
+        if a.name == b.name:
+            raise InvalidInputError(f"connect: {a!r} cannot be connected to itself")
+        taken = {c.name for c in self.connections}
+        if name is None:
+            stem = f"{a.name or 'ground'}-{b.name or 'ground'}"
+            name = next(n for n in (stem, *(f"{stem}-{k}" for k in range(2, 10**6))) if n not in taken)
+        elif name in taken:
+            raise ModelError(f"connect: the name {name!r} is taken")
+        return Connection(self, name, a, b, joint)
+
+    def _make(self, new: list[Connection], at: Pose | str | None, snap: bool) -> None:
+        before = self._snapshot()
+        try:
+            for connection in new:
+                self._place(connection, at)
+            self._activate(new)
+            self._meet(new, snap)
+            if self._held is not None:
+                self._held += new
+            else:
+                self._jump(new)
+        except BaseException:
+            self._restore(before)
+            for connection in new:
+                connection.active = False
+            raise
+
+    def _place(self, connection: Connection, at: Pose | str | None) -> None:
+        """Puts the joint's two frames where ``at`` says."""
+        if at == "frames":
+            return
+        if at is not None and not isinstance(at, Pose):
+            raise InvalidInputError(f"at: expected None, a Pose in the world, or 'frames', got {at!r}")
+        X = connection.a.X_W if at is None else at.matrix
+        for end in ("a", "b"):
+            handle = getattr(connection, end)
+            link = np.eye(4) if handle.name is None else self.link_pose(handle.name)
+            setattr(connection, end, LinkHandle(self, handle.name, Pose.from_matrix(np.linalg.inv(link) @ X)))
+
+    def _activate(self, new: list[Connection]) -> None:
+        for connection in new:
+            connection.active = True
+        self.connections = [*self.connections, *new]
+        self._changed()
+
+    def _meet(self, new: list[Connection], snap: bool) -> None:
+        gaps = {c.name: self.connection_gap(c) for c in new}
+        name, gap = max(gaps.items(), key=lambda item: item[1])
+        if gap <= MEETING and not snap:
+            return
+        if not snap:
+            raise InvalidInputError(
+                f"connect: the frames of {name!r} are {gap:.3g} m (or rad) apart; bring them together, or snap=True"
+            )
+        self.q, _, left = self.closed.project(self.q, self.v)
+        if left > 1e-9:
+            raise SingularError(f"connect: the loop of {name!r} cannot close: {left:.3g} m (or rad) are left")
+
+    def _jump(self, new: list[Connection]) -> None:
+        """Velocity jump at a connection ([SV00] eq. 25-38, [CC00] eq. 13-19), all rows in one solve."""
+        if self.closed.rows == 0:
+            return
+        _, rate = self.closed.state(self.q, self.v)
+        change = -rate
+        for connection in new:
+            rows = self._rows(connection)
+            if rows.stop > rows.start:
+                e = np.broadcast_to(np.asarray(connection.restitution, dtype=np.float64), (rows.stop - rows.start,))
+                if not ((e >= 0) & (e <= 1)).all():
+                    raise InvalidInputError(
+                        f"restitution: expected numbers from 0 to 1, got {connection.restitution!r}"
+                    )
+                change[rows] = -(1 + e) * rate[rows]
+        impulse, dv = self.closed.respond(self.q, self.v, change)
+        impulse = self.closed.least_norm(impulse)
+        before = float(kinetic_energy(self.model, self.q, self.v))
+        self.v = self.v + dv
+        lost = before - float(kinetic_energy(self.model, self.q, self.v))
+        acting = self._on_a(impulse, springs=False)
+        for connection in new:
+            connection.impulse = acting[self.connections.index(connection)]
+            connection.energy_lost = lost
+
+    def _free(self, handle: JointHandle) -> None:
+        """Puts a link on a free joint at its present pose and velocity."""
+        link = self.model.link(handle.link)
+        if link.parent is None and isinstance(link.joint, Free):
+            raise InvalidInputError(f"cut: {handle.link!r} is free already")
+        X = self.link_pose(handle.link)
+        twist = jacobian(self.model, self.q, handle.link) @ self.v
+        forest = _description(self.model)
+        q = {l.name: self.q[l.q] for l in self.model.links} | {
+            link.name: np.concatenate([X[:3, 3], Pose.from_matrix(X).quaternion])
+        }
+        v = {l.name: self.v[l.v] for l in self.model.links} | {
+            link.name: np.concatenate([X[:3, :3].T @ twist[:3], X[:3, :3].T @ twist[3:]])
+        }
+        forest.links = [
+            replace(l, parent=WORLD, joint=Free(), at=Pose()) if l.name == link.name else l for l in forest.links
+        ]
+        model = Model(forest)
+        order = model.link_names
+        self._restructure(model, np.concatenate([q[n] for n in order]), np.concatenate([v[n] for n in order]))
+
+    # --- the present structure --------------------------------------------------------------------------------------
+
+    @property
+    def closed(self) -> _core.ClosedChain:
+        """The core's view of the present structure."""
+        if self._closed is None:
+            self._closed = closed_chain(self.model, self._virtual())
+        return self._closed
+
+    def _virtual(self) -> list[VirtualLink]:
+        def index(handle: LinkHandle) -> int:
+            return -1 if handle.name is None else self.model.link_index(handle.name)
+
+        return [
+            VirtualLink(index(c.a), index(c.b), c.a.pose, c.b.pose, c.joint, c.axial, c.length)
+            for c in self.connections
+        ]
+
+    def _rows(self, connection: Connection) -> slice:
+        counts = [link.rows for link in self._virtual()]
+        k = self.connections.index(connection)
+        return slice(sum(counts[:k]), sum(counts[: k + 1]))
+
+    def _changed(self) -> None:
+        self.version += 1
+        self._closed = None
+
+    def _restructure(self, model: Model, q: Array, v: Array) -> None:
+        self.model, self.q, self.v = model, q, v
+        self.tau = np.zeros(model.nv)
+        self._changed()
+
+    def _snapshot(self) -> tuple[Any, ...]:
+        return (self.model, self.q, self.v, self.tau, list(self.connections), dict(self.figures))
+
+    def _restore(self, snapshot: tuple[Any, ...]) -> None:
+        self.model, self.q, self.v, self.tau, self.connections, self.figures = snapshot
+        self._changed()
+
+    def _on_a(self, forces: Array, springs: bool = True) -> Array:
+        """(connections, 6): what forces along the rows do to each link a, in its coordinates at the connection."""
+        _, wrenches = self.closed.wrenches(self.q, self.v, forces)
+        if not springs:
+            _, idle = self.closed.wrenches(self.q, self.v, np.zeros(len(forces)))
+            wrenches[:, :6] -= idle[:, :6]
+        out = np.zeros((len(self.connections), 6))
+        for k, connection in enumerate(self.connections):
+            R = np.eye(3) if connection.a.name is None else self.link_pose(connection.a.name)[:3, :3]
+            out[k] = -np.concatenate([R.T @ wrenches[k, :3], R.T @ wrenches[k, 3:6]])
+        return out
+
+    def connection_wrench(self, connection: Connection) -> Array:
+        """See `Connection.wrench`."""
+        _, forces = self.closed.dynamics(self.q, self.v, self.tau, None, self.gravity)
+        return self._on_a(self.closed.least_norm(forces))[self.connections.index(connection)]
+
+    def connection_gap(self, connection: Connection) -> float:
+        """See `Connection.gap`."""
+        error, _ = self.closed.state(self.q, self.v)
+        return float(np.abs(error[self._rows(connection)]).max(initial=0.0))
+
+    # --- dynamics of the present structure --------------------------------------------------------------------------
+
+    def mobility(
+        self, independent: Sequence[str | int] | None = None, actuated: Sequence[str | int] | None = None
+    ) -> Mobility:
+        """What the structure can do now [SV00 II]; coordinates are chosen automatically unless given."""
+        return find_mobility(
+            self.model, self._virtual(), [c.name for c in self.connections], self.q, self.v, independent, actuated
+        )
+
+    def forward_dynamics(self, tau: ArrayLike | None = None, external: ArrayLike | None = None) -> Array:
+        """Accelerations (nv) of the present structure under joint torques, by constraint forces [CC00 eq. 20]."""
+        torques = np.zeros(self.model.nv) if tau is None else tau
+        a, _ = self.closed.dynamics(self.q, self.v, torques, external, self.gravity)
+        self.tau = np.array(torques, dtype=np.float64)
+        return a
+
+    def inverse_dynamics(
+        self,
+        a: ArrayLike,
+        actuated: Sequence[str | int] | None = None,
+        *,
+        torque_weights: ArrayLike = 1.0,
+        force_weight: float = 0.0,
+    ) -> Array:
+        """Torques (nv; zero where not actuated) that give accelerations a which the loops allow [SV00 III-A].
+
+        With more actuators than freedoms the weighted sum of squares of torques, and of constraint forces if
+        ``force_weight`` is positive, is least.
+        """
+        wanted = numbers("a", a, (self.model.nv,))
+        H_C, rate = self.closed.jacobian(self.q, self.v)
+        open_ = np.abs(H_C @ wanted + rate).max(initial=0.0)
+        if open_ > 1e-6 * (1 + np.abs(wanted).max(initial=0.0)):
+            raise InvalidInputError(
+                f"a: the loops do not allow these accelerations (they would open with {open_:.3g} m/s^2)"
+            )
+        required = tree_inverse_dynamics(self.model, self.q, self.v, wanted, gravity=self.gravity)
+        drives = actuated_freedoms(self.model, actuated)
+        return closed_inverse_dynamics(required, H_C, drives, torque_weights, force_weight)[0]
+
+    def solve(
+        self,
+        *,
+        accelerations: Mapping[str | int, float] | None = None,
+        tasks: Sequence[Task] = (),
+        torques: Mapping[str | int, float] | None = None,
+        actuated: Sequence[str | int] | None = None,
+    ) -> Solution:
+        """Some accelerations, tasks and torques given: the rest, with the constraint forces [CC00 eq. 11, 22-23]."""
+        H_C, rate = self.closed.jacobian(self.q, self.v)
+        return solve_mixture(
+            self.model,
+            self.q,
+            self.v,
+            mass_matrix(self.model, self.q),
+            tree_bias(self.model, self.q, self.v, self.gravity),
+            H_C,
+            rate,
+            accelerations=accelerations or {},
+            tasks=tasks,
+            torques=torques or {},
+            actuated=actuated,
+        )
+
+
+@dataclass(eq=False)
+class Rule:
+    """Something that happens once, when a function of the world becomes positive (or true)."""
+
+    condition: Callable[[World], float]
+    action: Callable[[World], object]
+    label: str
+
+
+def _description(model: Model) -> Description:
+    """The model's links as a description again."""
+    return Description(
+        model.name,
+        [
+            LinkDescription(
+                link.name,
+                WORLD if link.parent is None else link.parent.name,
+                link.joint,
+                link.joint_name,
+                link.at,
+                link.mass_properties,
+                link.shapes,
+            )
+            for link in model.links
+        ],
+    )
+
+
+def _renamed(link: LinkDescription, figure: str) -> LinkDescription:
+    parent = WORLD if link.parent == WORLD else f"{figure}/{link.parent}"
+    return replace(link, name=f"{figure}/{link.name}", parent=parent, joint_name=f"{figure}/{link.joint_name}")

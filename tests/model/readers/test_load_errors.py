@@ -12,7 +12,7 @@ from tests.model.readers.urdf_texts import INERTIAL, JOINTS, joint, link, robot,
 
 import ukemi as uk
 from ukemi.model.readers.load import load
-from ukemi.model.readers.xmltree import DEEPEST, LARGEST_FILE, MOST_ELEMENTS
+from ukemi.model.readers.xmltree import DEEPEST, LARGEST_FILE, MOST_ATTRIBUTES, MOST_ELEMENTS
 
 #: Each of these takes a fraction of a second; the rest is for a machine that does other work too.
 QUICK = 5.0
@@ -143,9 +143,13 @@ def test_a_broken_urdf_is_refused_with_its_line(tmp_path: Path, what: str) -> No
         (bytes(range(256)) * 8, "malformed XML"),
         (b'<robot name="\xff\xfe"/>', ":1: malformed XML"),
         (b"<a>" * (DEEPEST + 1), f":1: <a>: elements nested deeper than {DEEPEST}"),
+        (
+            b"<robot " + b" ".join(b"a%d=''" % i for i in range(MOST_ATTRIBUTES + 1)) + b"/>",
+            f"expected at most {MOST_ATTRIBUTES} attributes, got {MOST_ATTRIBUTES + 1}",
+        ),
         (b"<robot>" + b"<a/>" * MOST_ELEMENTS, f"expected at most {MOST_ELEMENTS} elements"),
     ],
-    ids=["empty", "blank", "garbage", "utf-8", "deep", "many"],
+    ids=["empty", "blank", "garbage", "utf-8", "deep", "attributes", "many"],
 )
 def test_a_file_that_is_no_sane_xml_is_refused(tmp_path: Path, name: str, content: bytes, message: str) -> None:
     with pytest.raises(uk.FileFormatError, match=message):

@@ -44,9 +44,14 @@ SHELL = '<geom name="shell" type="mesh" mesh="part"/>'
             'name="core"', 'name="core" type="sphere" mesh=""'
         ),
         with_mesh(f"<frame>{SHELL}</frame>", INERTIAL),
+        with_mesh(
+            f'<body name="outer" childclass="c"><body><joint/>{INERTIAL}<geom name="shell"/></body></body>',
+            INERTIAL,
+            default='<default class="c"><geom type="mesh" mesh="part"/></default>',
+        ),
         with_mesh(SHELL, INERTIAL, compiler='inertiafromgeom="false"'),
     ],
-    ids=["inertial", "density", "mass", "class", "main class", "frame", "inertiafromgeom"],
+    ids=["inertial", "density", "mass", "class", "main class", "frame", "childclass", "inertiafromgeom"],
 )
 def test_absent_meshes_go_when_they_carry_no_mass(tmp_path: Path, text: str) -> None:
     with pytest.warns(uk.UkemiWarning, match=r"small\.xml:\d: meshes that do not exist here are left out.*part\.stl"):
@@ -67,6 +72,18 @@ def test_absent_meshes_go_when_they_carry_no_mass(tmp_path: Path, text: str) -> 
 def test_absent_meshes_that_carry_mass_are_an_error(tmp_path: Path, text: str) -> None:
     with pytest.raises(uk.FileFormatError, match=r"small\.xml:5: body 'thing' takes its mass from mesh 'part'"):
         load(written(tmp_path, text, "small.xml"))
+
+
+def test_absent_meshes_of_what_cannot_move_go(tmp_path: Path) -> None:
+    text = with_mesh(SHELL).replace("<freejoint/>", "")
+    assert len(load(written(tmp_path, text, "small.xml")).link("thing").shapes) == 1
+
+
+def test_strippath_looks_for_the_bare_name(tmp_path: Path) -> None:
+    written(tmp_path, cube_stl(), "part.stl")
+    text = with_mesh(SHELL, compiler='strippath="true"').replace('meshdir="parts"', "")
+    model = load(written(tmp_path, text.replace("part.stl", "C:/far/away/part.stl"), "small.xml"))
+    assert len(model.link("thing").shapes) == 2
 
 
 @pytest.mark.parametrize("folder", ['meshdir="parts"', 'assetdir="parts"', 'assetdir="no" meshdir="parts"'])

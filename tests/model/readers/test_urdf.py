@@ -12,6 +12,7 @@ from tests.oracles.other_engines import largest_difference, of_pinocchio, of_uke
 
 import ukemi as uk
 from ukemi.model.description import Coupling
+from ukemi.model.readers.diagnostics import MOST_KINDS
 from ukemi.model.readers.load import load
 
 #: Both engines compute in doubles; inertia matrices of these figures have condition numbers up to 1e6.
@@ -185,11 +186,12 @@ def test_meshes_become_their_convex_hull(tmp_path: Path, name: str) -> None:
     assert len(np.asarray(shape.points)) == 8
 
 
-def test_packages_are_found_above_the_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize("package", ["my_robot", "name_of_another_folder"])
+def test_packages_are_found_above_the_file(tmp_path: Path, package: str) -> None:
     for folder in ("my_robot/meshes", "my_robot/urdf"):
         (tmp_path / folder).mkdir(parents=True)
     written(tmp_path / "my_robot" / "meshes", MESHES["cube.stl"], "cube.stl")
-    path = written(tmp_path / "my_robot" / "urdf", with_mesh("package://my_robot/meshes/cube.stl"))
+    path = written(tmp_path / "my_robot" / "urdf", with_mesh(f"package://{package}/meshes/cube.stl"))
     assert len(load(path).link("a").shapes) == 1
 
 
@@ -227,6 +229,30 @@ def test_unknown_things_are_warned_about_once_per_kind_with_their_first_line(tmp
         "8: unknown element <strange> in <link> is ignored (2 times)",
         "9: unknown element <joint_damping> in <link> is ignored",
     ]
+
+
+def test_warnings_do_not_flood(tmp_path: Path) -> None:
+    strange = "".join(f"<strange{i}/>" for i in range(MOST_KINDS + 20))
+    with pytest.warns(uk.UkemiWarning) as caught:
+        load(written(tmp_path, robot(strange, link("a"))))
+    assert len(caught) == MOST_KINDS + 1
+    assert "20 more kinds" in str(caught[-1].message)
+
+
+def test_the_first_line_is_that_of_the_file_not_of_the_tree(tmp_path: Path) -> None:
+    """The root is read first, wherever it stands."""
+    box = link("b", '<collision><geometry><box size="0 0 1"/></geometry></collision>')
+    ball = link("a", '<collision><geometry><sphere radius="0"/></geometry></collision>')
+    text = robot(box, ball, joint("j", "fixed", "a", "b"))
+    with pytest.warns(uk.UkemiWarning, match=r":3: collision shapes without volume are left out \(2 times\): b, a$"):
+        model = load(written(tmp_path, text))
+    assert model.link("a").shapes == model.link("b").shapes == ()
+
+
+def test_warnings_point_at_the_line_that_loads(tmp_path: Path) -> None:
+    with pytest.warns(uk.UkemiWarning) as caught:
+        load(written(tmp_path, robot("<strange/>", link("a"))))
+    assert Path(caught[0].filename) == Path(__file__)
 
 
 def test_known_things_without_meaning_for_dynamics_are_silent(tmp_path: Path) -> None:

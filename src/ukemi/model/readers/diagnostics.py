@@ -12,6 +12,8 @@ from ukemi.model.readers.xmltree import Element
 
 #: A warning names this many examples.
 EXAMPLES = 3
+#: A file with more kinds of strange things is no model; the rest is counted.
+MOST_KINDS = 50
 
 
 @dataclass
@@ -28,7 +30,7 @@ class Diagnostics:
 
     def messages(self) -> Iterator[str]:
         """One message per kind: the first place, how often, some examples."""
-        for kind, notes in self._kinds.items():
+        for kind, notes in list(self._kinds.items())[:MOST_KINDS]:
             notes.sort(key=lambda note: (note.path != str(self.path), note.path, note.line))
             where = f"{notes[0].path}:{notes[0].line}" if notes[0].line else notes[0].path
             names = list(dict.fromkeys(note.example for note in notes if note.example))
@@ -36,6 +38,8 @@ class Diagnostics:
             named = f": {', '.join(names[:EXAMPLES])}{more}" if names else ""
             times = f" ({len(notes)} times)" if len(notes) > 1 else ""
             yield f"{where}: {kind}{times}{named}"
+        if len(self._kinds) > MOST_KINDS:
+            yield f"{self.path}: {len(self._kinds) - MOST_KINDS} more kinds of things were left out"
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from ukemi.errors import FileFormatError
 #: The largest published descriptions hold a few MB; beyond these numbers a file is a mistake or an attack.
 LARGEST_FILE = 32 * 2**20
 MOST_ELEMENTS = 500_000
+MOST_ATTRIBUTES = 1000
 DEEPEST = 200
 #: No model has larger numbers; their products stay finite in doubles.
 LARGEST_NUMBER = 1e20
@@ -159,6 +160,8 @@ class _Parser:
         self.elements += 1
         if self.elements > MOST_ELEMENTS:
             raise self._error(f"expected at most {MOST_ELEMENTS} elements")
+        if len(attributes) > MOST_ATTRIBUTES:
+            raise self._error(f"<{tag[:80]}>: expected at most {MOST_ATTRIBUTES} attributes, got {len(attributes)}")
         if len(self.open) >= DEEPEST:
             raise self._error(f"<{tag[:80]}>: elements nested deeper than {DEEPEST}")
         element = Element(tag, attributes, self.path, self.expat.CurrentLineNumber)

@@ -1,0 +1,105 @@
+"""Handles that users hold: links of a world, and the connections between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ukemi.chain.virtual import Directions, Spring
+from ukemi.errors import InvalidInputError
+from ukemi.model.arrays import Array
+from ukemi.model.joints import Joint
+from ukemi.model.pose import Pose
+
+if TYPE_CHECKING:
+    from ukemi.sim.world import World
+
+#: A largest force [N], a largest (force, moment), or a function of the connection that is positive when it breaks.
+BreakForce = float | tuple[float, float] | Callable[["Connection"], float]
+
+
+@dataclass(frozen=True, eq=False)
+class LinkHandle:
+    """A link of a world, or a frame on it; ``handle.at(pose)`` moves the frame."""
+
+    world: World
+    #: name in World.model; None: the ground
+    name: str | None
+    pose: Pose = field(default_factory=Pose)
+
+    def at(self, pose: Pose) -> LinkHandle:
+        """The frame at ``pose`` in this one."""
+        return LinkHandle(self.world, self.name, self.pose @ pose)
+
+    @property
+    def X_W(self) -> Array:
+        """Pose (4, 4) of the frame in the world now."""
+        link = np.eye(4) if self.name is None else self.world.link_pose(self.name)
+        return link @ self.pose.matrix
+
+    def __repr__(self) -> str:
+        return f"<{self.name or 'ground'}>"
+
+
+@dataclass(frozen=True, eq=False)
+class JointHandle:
+    """A joint of a figure; `World.cut` takes it."""
+
+    world: World
+    link: str
+
+
+@dataclass(eq=False)
+class Connection:
+    """A joint made while the motion runs: link a is its parent, link b its real link.
+
+    Attributes:
+        active: False before it is made, and after it is cut.
+        impulse: (6) that made the velocities fit when it was connected, on link a, in a's coordinates at the
+            connection [N s, N m s].
+        energy_lost: of that velocity jump, shared with connections made at the same instant [J].
+    """
+
+    world: World
+    name: str
+    a: LinkHandle
+    b: LinkHandle
+    joint: Joint | Directions
+    break_force: BreakForce | None = None
+    axial: Spring | None = None
+    length: float = 0.0
+    restitution: ArrayLike = 0.0
+    active: bool = False
+    impulse: Array = field(default_factory=lambda: np.zeros(6))
+    energy_lost: float = 0.0
+
+    @property
+    def wrench(self) -> Array:
+        """Force and moment (6) on link a, in a's coordinates at the connection, under the last torques [N, N m]."""
+        return self.world.connection_wrench(self) if self.active else np.zeros(6)
+
+    @property
+    def gap(self) -> float:
+        """How far the fixed directions are from closed [m, rad]."""
+        return self.world.connection_gap(self) if self.active else 0.0
+
+    def overload(self) -> float:
+        """Positive when the connection must break; its zero is where it breaks."""
+        limit = self.break_force
+        if limit is None:
+            return -1.0
+        if callable(limit):
+            return float(limit(self))
+        force, moment = limit if isinstance(limit, tuple) else (limit, np.inf)
+        if not (force > 0 and moment > 0):
+            raise InvalidInputError(f"break_force: expected positive limits, got {limit!r}")
+        w = self.wrench
+        return float(max(np.linalg.norm(w[:3]) / force, np.linalg.norm(w[3:]) / moment)) - 1.0
+
+    def __repr__(self) -> str:
+        kind = type(self.joint).__name__ if self.axial is None else "spring"
+        return f"<connection {self.name!r}: {kind}, {self.a} to {self.b}{'' if self.active else ', cut'}>"
