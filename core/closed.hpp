@@ -18,6 +18,11 @@ UKEMI_BEGIN
 /// A pivot below this share of its diagonal means that the row depends on those before it. Rounding leaves some 1e-14,
 /// a pose 1e-5 rad away from a singular one 1e-10.
 inline constexpr double dependent = 1e-11;
+/// The same when loops are closed: rows that are nearly dependent wait for a better pose, or rounding errors of 1e-13
+/// would move the chain by that over the small singular value.
+inline constexpr double nearly_dependent = 1e-5;
+/// A row that nothing can follow (both its bodies stand still there) leaves rounding squared of the largest diagonal.
+inline constexpr double immovable = 1e-14;
 
 struct RowWrench { Force<double> on_a, on_b; };  // unit wrench of a row, at each body's origin in its coordinates
 
@@ -264,7 +269,7 @@ template <bool articulated> inline void carry(const Tree& tree, const Loops& loo
 }
 
 /// B in its skyline and its factor. Needs closed_rows and the articulated inertias.
-inline void closed_factor(const Tree& tree, const Loops& loops, const In<double>& q, const ClosedWork& work) {
+inline void closed_factor(const Tree& tree, const Loops& loops, const In<double>& q, double tolerance, const ClosedWork& work) {
     for (const Loop& loop : loops.items) {
         const int width = loop.dofs_end - loop.dofs;
         for (int k = 0; k < loop.rows; ++k)
@@ -287,6 +292,8 @@ inline void closed_factor(const Tree& tree, const Loops& loops, const In<double>
             }
         }
     }
+    double largest = 0;
+    for (int r = 0; r < loops.rows; ++r) largest = std::max(largest, work.L[loops.offset[r] + r]);
     // L D L^T within the skyline; entries of L are kept divided by their pivots
     for (int r = 0; r < loops.rows; ++r) {
         double* line = work.L + loops.offset[r];
@@ -304,7 +311,7 @@ inline void closed_factor(const Tree& tree, const Loops& loops, const In<double>
             pivot -= l * line[c];
             line[c] = l;
         }
-        work.pivot[r] = pivot > dependent * diagonal ? pivot : 0.0;
+        work.pivot[r] = pivot > std::max(tolerance * diagonal, immovable * largest) ? pivot : 0.0;
     }
 }
 
@@ -375,7 +382,7 @@ inline void closed_dynamics(const Tree& tree, const Loops& loops, const double* 
     aba_outward<true>(tree, Q, a_world, work.aba, work.aba.drive, Out<double>{a, 0});
     if (loops.rows == 0) return;
     closed_rows(loops, work);
-    closed_factor(tree, loops, Q, work);
+    closed_factor(tree, loops, Q, dependent, work);
     closed_row_accelerations(loops, work, a_world, lambda);
     for (int r = 0; r < loops.rows; ++r) lambda[r] = -lambda[r];
     closed_solve(loops, work, lambda);
@@ -384,13 +391,13 @@ inline void closed_dynamics(const Tree& tree, const Loops& loops, const double* 
     aba_outward<true>(tree, Q, a_world, work.aba, work.drive, Out<double>{a, 0});
 }
 
-/// Prepares the response at q: inertias, rows (errors, rates at v), factor.
-inline void closed_prepare(const Tree& tree, const Loops& loops, const double* q, const double* v, void* memory) {
+/// Prepares the response at q: inertias, rows (errors, rates at v), factor; `careful` leaves nearly dependent rows out.
+inline void closed_prepare(const Tree& tree, const Loops& loops, const double* q, const double* v, bool careful, void* memory) {
     const ClosedWork work = closed_work(tree, loops, memory);
     world_motion(tree, q, v, work);
     closed_rows(loops, work);
     aba_inward<double>(tree, {q, 0}, {v, 0}, {nullptr, 0}, {nullptr, 0}, work.aba);
-    closed_factor(tree, loops, {q, 0}, work);
+    closed_factor(tree, loops, {q, 0}, careful ? nearly_dependent : dependent, work);
 }
 /// Response of the prepared chain to impulses along its rows that change the rows' velocities by `change`: impulses
 /// F = B^-1 change ([CC00] eq. 18) and the change of v, A^-1 H_C^T F (eq. 19).

@@ -27,8 +27,8 @@ public:
     void jacobian(const double* q, const double* v, double* H, double* rate_v) { k_.closed_jacobian(tree_, loops_, q, v, memory_, H, rate_v); }
     void state(const double* q, const double* v, double* error, double* rate) { k_.closed_state(tree_, loops_, q, v, memory_, error, rate); }
     double wrenches(const double* q, const double* v, const double* lambda, double* out) { return k_.closed_wrenches(tree_, loops_, q, v, lambda, memory_, out); }
-    void respond(const double* q, const double* v, const double* change, double* impulse, double* dv) {
-        k_.closed_prepare(tree_, loops_, q, v, memory_);
+    void respond(const double* q, const double* v, const double* change, double* impulse, double* dv, bool careful = false) {
+        k_.closed_prepare(tree_, loops_, q, v, careful, memory_);
         k_.closed_respond(tree_, loops_, q, memory_, change, impulse, dv);
     }
     void least_norm(double* lambda) { k_.closed_least_norm(tree_, loops_, memory_, lambda); }
@@ -50,16 +50,16 @@ public:
             state(q, v, error_.data(), rate_.data());
             const double before = worst;
             worst = largest(error_);
-            if (worst < closed_to || (iteration > 2 && worst >= 0.5 * before)) break;  // closed, or as far as rounding goes
+            if (worst < closed_to || (iteration > 0 && worst >= 0.5 * before)) break;  // closed, or as far as rounding goes
             for (std::size_t r = 0; r < error_.size(); ++r) change_[r] = -error_[r];
-            respond(q, v, change_.data(), impulse_.data(), dv_.data());
+            respond(q, v, change_.data(), impulse_.data(), dv_.data(), true);
             Batch b;
             b.tree = &tree_;
             b.q.data = q, b.v.data = dv_.data(), b.dt = 1.0, b.out = q_.data();
             k_.integrate(b, 0, 1, nullptr);
             std::copy(q_.begin(), q_.end(), q);
         }
-        if (largest(rate_) > still_to) {
+        if (largest(rate_) > 0) {
             for (std::size_t r = 0; r < rate_.size(); ++r) change_[r] = -rate_[r];
             respond(q, v, change_.data(), impulse_.data(), dv_.data());
             for (int i = 0; i < tree_.nv; ++i) v[i] += dv_[static_cast<std::size_t>(i)];
@@ -68,8 +68,9 @@ public:
     }
 
 private:
-    /// Loops are closed to 1e-13 m and rad, and their rates to 1e-12: a few times rounding for figures of some metres.
-    static constexpr double closed_to = 1e-13, still_to = 1e-12;
+    /// Positions are corrected down to rounding and velocities always: what is left of an error along a nearly dependent
+    /// direction would grow by the inverse of its singular value when the chain passes the singular pose.
+    static constexpr double closed_to = 1e-15;
 
     static double largest(const std::vector<double>& x) {
         double m = 0;

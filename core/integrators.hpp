@@ -25,6 +25,9 @@ public:
           stages_(7 * 2 * nv_), x_(nv_), v_(nv_), q_(nq_), q_new_(nq_), v_new_(nv_) {}
 
     long evaluations = 0, rejected = 0;
+    /// Adaptive steps that kept less than the tolerance at the smallest step: near singular poses, and where the torques
+    /// jump, smaller steps bring nothing.
+    long rough = 0;
     /// Called with every accepted state, which it may correct: loops are closed here.
     std::function<void(double* q, double* v)> on_accept;
 
@@ -123,18 +126,22 @@ private:
             runge_kutta(dormand_prince, acceleration, t, h, q, v);
             const double e = error(h, v);
             const double factor = std::clamp(0.9 * std::pow(std::max(e, 1e-10), -0.2), 0.2, 5.0);
-            if (e <= 1) {
+            const bool smallest = h <= smallest_step * dt && std::isfinite(e);
+            if (e <= 1 || smallest) {
+                rough += e > 1;
                 accept(q, v);
                 t = last ? end : t + h;
-                if (!last || factor < 1) step_ = h * factor;
+                if (!last || factor < 1) step_ = std::max(h * factor, smallest_step * dt);
             } else {
                 ++rejected;
-                step_ = h * factor;
-                if (step_ < 1e-13 * std::max(1.0, std::fabs(t))) return false;
+                if (h <= smallest_step * dt) return false;
+                step_ = std::max(h * factor, smallest_step * dt);
             }
         }
         return true;
     }
+
+    static constexpr double smallest_step = 1e-5;  // as a share of the time between two samples
 
     const Tree& tree_;
     const Kernels& k_;

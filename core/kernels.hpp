@@ -34,7 +34,7 @@ struct Kernels {
     std::size_t (*closed_bytes)(const Tree&, const Loops&);
     void (*closed_dynamics)(const Tree&, const Loops&, const double* q, const double* v, const double* tau, const double* external, const double* gravity,
                             void* memory, double* a, double* lambda);
-    void (*closed_prepare)(const Tree&, const Loops&, const double* q, const double* v, void* memory);
+    void (*closed_prepare)(const Tree&, const Loops&, const double* q, const double* v, bool careful, void* memory);
     void (*closed_respond)(const Tree&, const Loops&, const double* q, void* memory, const double* change, double* impulse, double* dv);
     void (*closed_state)(const Tree&, const Loops&, const double* q, const double* v, void* memory, double* error, double* rate);
     double (*closed_wrenches)(const Tree&, const Loops&, const double* q, const double* v, const double* lambda, void* memory, double* out);

@@ -5,6 +5,8 @@ arrays are batch or time axes. See docs/conventions.md.
 """
 
 from ukemi._core import set_threads, threads
+from ukemi.chain.inverse import Task
+from ukemi.chain.virtual import Directions, Spring
 from ukemi.dynamics.forward import InertiaFactor, forward_dynamics, mass_matrix
 from ukemi.dynamics.inverse import bias, inverse_dynamics
 from ukemi.dynamics.kinematics import center_of_mass, difference, integrate, jacobian, jacobian_rate, link_poses
@@ -38,6 +40,7 @@ __all__ = [
     "Capsule",
     "ConvexMesh",
     "Cylinder",
+    "Directions",
     "FileFormatError",
     "Fixed",
     "Free",
@@ -55,6 +58,8 @@ __all__ = [
     "SingularError",
     "Sphere",
     "Spherical",
+    "Spring",
+    "Task",
     "UkemiError",
     "UkemiWarning",
     "Universal",

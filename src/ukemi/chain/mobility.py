@@ -38,7 +38,7 @@ class Mobility:
         H: d theta_S / d theta_G (eq. 17).  W: d theta_O / d theta_G of the tree's freedoms (eq. 4).
         S: d theta_A / d theta_G of the `actuated` freedoms (eq. 6).
         J_C: the constraint matrix (eq. 11).
-        bias: H_dot theta_G_dot, accelerations of theta_S when those of theta_G are zero (eq. 21).
+        bias: accelerations of the tree's freedoms when those of theta_G are zero: H_dot theta_G_dot (eq. 21) for theta_S.
     """
 
     dof: int
@@ -128,7 +128,8 @@ def find_mobility(
     H = -np.linalg.solve(J_S, J_Cm[:, rest])
     full = np.zeros((len(labels), len(rest)))  # theta_J by theta_G: unit rows for theta_G, rows of H for theta_S
     full[chosen], full[rest] = H, np.eye(len(rest))
-    bias = -np.linalg.solve(J_S, J_C_dot_v[independent_rows])
+    bias = np.zeros(len(labels))
+    bias[chosen] = -np.linalg.solve(J_S, J_C_dot_v[independent_rows])
     drives = _default_actuated(model) if actuated is None else _indices(actuated, labels)
     return Mobility(
         len(rest),
@@ -141,7 +142,7 @@ def find_mobility(
         full[: model.nv],
         full[drives],
         J_C,
-        bias,
+        bias[: model.nv],
     )
 
 

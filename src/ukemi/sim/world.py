@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukemi import _core
+from ukemi.chain.forward import minimal_forward_dynamics
 from ukemi.chain.inverse import Solution, Task, actuated_freedoms, closed_inverse_dynamics, solve_mixture
 from ukemi.chain.mobility import Mobility, find_mobility
 from ukemi.chain.virtual import Directions, Spring, VirtualLink, closed_chain
@@ -439,9 +440,20 @@ class World:
             self.model, self._virtual(), [c.name for c in self.connections], self.q, self.v, independent, actuated
         )
 
-    def forward_dynamics(self, tau: ArrayLike | None = None, external: ArrayLike | None = None) -> Array:
-        """Accelerations (nv) of the present structure under joint torques, by constraint forces [CC00 eq. 20]."""
+    def forward_dynamics(
+        self, tau: ArrayLike | None = None, external: ArrayLike | None = None, *, formulation: str = "forces"
+    ) -> Array:
+        """Accelerations (nv) of the present structure under joint torques.
+
+        formulation: "forces", by constraint forces [CC00 eq. 20], in the core; or "minimal", in the generalized
+        coordinates of `mobility` [SV00 III-B].
+        """
         torques = np.zeros(self.model.nv) if tau is None else tau
+        if formulation == "minimal":
+            required = tree_inverse_dynamics(self.model, self.q, self.v, np.zeros(self.model.nv), external, self.gravity)
+            return minimal_forward_dynamics(self.mobility(), mass_matrix(self.model, self.q), required, np.asarray(torques))
+        if formulation != "forces":
+            raise InvalidInputError(f"formulation: expected 'forces' or 'minimal', got {formulation!r}")
         a, _ = self.closed.dynamics(self.q, self.v, torques, external, self.gravity)
         self.tau = np.array(torques, dtype=np.float64)
         return a
