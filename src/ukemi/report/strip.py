@@ -31,8 +31,9 @@ def draw_strip(
     spread: float | None = None,
     title: str = "",
 ) -> Path:
-    """Draws some poses of a motion q (n, nq) side by side and writes a PNG.
+    """Draws some poses of a motion side by side and writes a PNG.
 
+    q: coordinates (n, nq), or link poses (n, nlinks, 4, 4) such as `Recording.poses`.
     spread: distance between neighbouring poses on the paper [m]; by default wide enough for them not to overlap, 0
     draws every pose where it is.
     """
@@ -44,7 +45,8 @@ def draw_strip(
     states = np.atleast_2d(np.asarray(q, dtype=np.float64))
     chosen = np.unique(np.linspace(0, len(states) - 1, min(poses, len(states))).astype(int))
     right, up = (_axis(a) for a in VIEWS[view])
-    outlines = [_outlines(model, states[i], right, up) for i in chosen]
+    shown = states[chosen] if states.ndim == 4 else link_poses(model, states[chosen])
+    outlines = [_outlines(model, X, right, up) for X in shown]
     if not any(outlines):
         raise InvalidInputError(f"draw_strip: the model {model.name!r} has no shapes to draw")
     step = _step(outlines) if spread is None else spread
@@ -72,12 +74,11 @@ def _axis(text: str) -> Array:
     return (1.0 if text[0] == "+" else -1.0) * np.eye(3)["xyz".index(text[1])]
 
 
-def _outlines(model: Model, q: Array, right: Array, up: Array) -> list[tuple[float, Array, str]]:
+def _outlines(model: Model, poses: Array, right: Array, up: Array) -> list[tuple[float, Array, str]]:
     """Depth, outline (n, 2) and colour of every shape, the farthest first."""
     from scipy.spatial import ConvexHull
 
     towards_viewer = np.cross(right, up)
-    poses = link_poses(model, q)
     drawn = []
     for link, X in zip(model.links, poses, strict=True):
         colour = LEFT if "left" in link.name else RIGHT if "right" in link.name else MIDDLE

@@ -52,6 +52,10 @@ class JointHandle:
     world: World
     link: str
 
+    @property
+    def name(self) -> str:
+        return self.world.model.link(self.link).joint_name
+
 
 @dataclass(eq=False)
 class Connection:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
@@ -47,31 +48,41 @@ class Figure:
     name: str
     model: Model
 
-    def _links(self) -> list[Any]:
-        return [link for link in self.world.model.links if link.name.startswith(f"{self.name}/")]
-
     def _indices(self, kind: str) -> list[int]:
-        return [i for link in self._links() for i in range(*getattr(link, kind).indices(10**9))]
+        links = (link for link in self.world.model.links if link.name.startswith(f"{self.name}/"))
+        return [i for link in links for i in range(getattr(link, kind).start, getattr(link, kind).stop)]
+
+    @property
+    def q_index(self) -> list[int]:
+        """Where its coordinates stand in the world's q, in the present structure."""
+        return self._indices("q")
+
+    @property
+    def v_index(self) -> list[int]:
+        """Where its velocities stand in the world's v, in the present structure."""
+        return self._indices("v")
 
     @property
     def q(self) -> Array:
         """Coordinates (nq)."""
-        return self.world.q[self._indices("q")]
+        return self.world.q[self.q_index]
 
     @q.setter
     def q(self, value: ArrayLike) -> None:
-        where = self._indices("q")
-        self.world.set_state(q=_placed(self.world.q, where, numbers(f"{self.name}.q", value, (len(where),))))
+        new = self.world.q.copy()
+        new[self.q_index] = numbers(f"{self.name}.q", value, (len(self.q_index),))
+        self.world.set_state(q=new)
 
     @property
     def v(self) -> Array:
         """Velocities (nv)."""
-        return self.world.v[self._indices("v")]
+        return self.world.v[self.v_index]
 
     @v.setter
     def v(self, value: ArrayLike) -> None:
-        where = self._indices("v")
-        self.world.set_state(v=_placed(self.world.v, where, numbers(f"{self.name}.v", value, (len(where),))))
+        new = self.world.v.copy()
+        new[self.v_index] = numbers(f"{self.name}.v", value, (len(self.v_index),))
+        self.world.set_state(v=new)
 
     def __getitem__(self, name: str) -> LinkHandle:
         if name in self.model.landmarks:
@@ -83,12 +94,6 @@ class Figure:
 
     def joint(self, name: str) -> JointHandle:
         return JointHandle(self.world, f"{self.name}/{self.model.joint(name).name}")
-
-
-def _placed(x: Array, where: list[int], value: Array) -> Array:
-    y = x.copy()
-    y[where] = value
-    return y
 
 
 class World:
@@ -247,7 +252,7 @@ class World:
         A link whose own joint is cut continues on a free joint with its pose and velocity [SV00 V-B].
         """
         if when is not None:
-            self.rules.append(Rule(when, lambda world: world.cut(what), f"cut {what}"))
+            self.rules.append(Rule(when, lambda world: world.cut(what), f"cut {what.name}"))
         elif isinstance(what, JointHandle):
             self._free(what)
         elif isinstance(what, Connection):
@@ -270,7 +275,7 @@ class World:
         taken = {c.name for c in self.connections}
         if name is None:
             stem = f"{a.name or 'ground'}-{b.name or 'ground'}"
-            name = next(n for n in (stem, *(f"{stem}-{k}" for k in range(2, 10**6))) if n not in taken)
+            name = next(n for n in chain([stem], (f"{stem}-{k}" for k in count(2))) if n not in taken)
         elif name in taken:
             raise ModelError(f"connect: the name {name!r} is taken")
         return Connection(self, name, a, b, joint)

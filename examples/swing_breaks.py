@@ -1,0 +1,94 @@
+"""A swing breaks [SV00 Fig. 21]: what happens to the person who sits on it?
+
+The hands hold the rods by ball joints, the thighs slide on the plate and are free once they leave it; on the way up the
+swing's hinge breaks. Run: python examples/swing_breaks.py [--out DIR]
+"""
+
+import numpy as np
+from common import Limits, finish, output
+
+import ukemi as uk
+from ukemi.sim.connection import LinkHandle
+
+TOP, ROPE = 3.0, 2.4  # height of the hinge, length to the plate [m]
+PLATE = (0.25, 0.5)  # depth and width [m]
+BREAK, END = 0.4, 1.0  # [s]
+
+
+def swing() -> uk.Model:
+    """Two rods and a plate, hinged at the top."""
+    b = uk.Builder("swing")
+    rods = [uk.Capsule(0.015, ROPE, at=uk.Pose((0, y, -ROPE / 2))) for y in (-0.24, 0.24)]
+    plate = uk.Box((*PLATE, 0.03), at=uk.Pose((0, 0, -ROPE)))
+    b.link("swing", joint=uk.Revolute((0, 1, 0)), at=uk.Pose((0, 0, TOP)), mass=8.0, shapes=[*rods, plate], joint_name="hinge")
+    return b.build()
+
+
+def seated(model: uk.Model) -> np.ndarray:
+    """Thighs on the plate, knees bent, forearms up at the rods."""
+    q = model.neutral()
+    for side in ("left", "right"):
+        q[model.joint(f"{side}_hip").q] = (np.sqrt(0.5), 0, -np.sqrt(0.5), 0)
+        q[model.joint(f"{side}_knee").q] = 1.3
+        q[model.joint(f"{side}_shoulder").q] = (np.cos(0.25), 0, -np.sin(0.25), 0)
+        q[model.joint(f"{side}_elbow").q] = 2.45
+    q[:3] = (-0.18, 0, TOP - ROPE + 0.1)
+    return q
+
+
+def main() -> None:
+    out = output(__doc__)
+    model = uk.human(16)
+    world = uk.World()
+    frame = world.add(swing(), name="swing")
+    man = world.add(model, name="man", q=seated(model))
+    plate = frame["swing"].at(uk.Pose((0, 0, -ROPE)))
+    with world.at_once():
+        for side in ("left", "right"):
+            world.connect(man[f"{side}_hand"], frame["swing"], uk.Spherical(), name=f"{side} hand")
+            middle = man[f"{side}_thigh"].at(uk.Pose((0, 0, -0.2)))
+            slide = uk.Pose(middle.X_W[:3, 3])
+            seat = world.connect(plate, man[f"{side}_thigh"], uk.Prismatic((1, 0, 0)), at=slide, name=f"{side} thigh")
+            world.cut(seat, when=lambda w, m=middle: off_the_plate(m, plate))
+    start = world.mobility()
+    print(start.summary())
+    # pushed: the whole turns about the hinge
+    world.set_state(v=start.W @ np.linalg.lstsq(start.W, rigid_swing(world, -2.2), rcond=None)[0])
+    world.cut(frame.joint("hinge"), when=lambda w: w.time - BREAK)
+
+    limits = Limits(model)
+
+    def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        tau = np.zeros(len(v))
+        tau[man.v_index] = limits(q[man.q_index], v[man.v_index])
+        return tau
+
+    recording = uk.Simulation(world, 1e-3, "rk4").run(END, control, progress=True, every=10)
+    for event in recording.events:
+        print(f"{event['time']:.3f} s: {event['what']}")
+    assert sum("hinge" in e["what"] for e in recording.events) == 1
+    end = world.mobility()
+    gone = sum("thigh" in e["what"] for e in recording.events)
+    assert len(end.coordinates) == len(start.coordinates) + 5 - gone  # the hinge's one freedom becomes six
+    finish(world, recording, out / "swing_breaks.png", "a swing breaks", poses=8, spread=1.5)
+
+
+def off_the_plate(middle: LinkHandle, plate: LinkHandle) -> float:
+    """Positive when the middle of the thigh is beyond the plate's edge."""
+    X = np.linalg.inv(plate.X_W) @ middle.X_W
+    return abs(X[0, 3]) - PLATE[0] / 2 - 0.12
+
+
+def rigid_swing(world: uk.World, rate: float) -> np.ndarray:
+    """Velocities of everything turning together about the swing's hinge."""
+    v = np.zeros(world.model.nv)
+    v[world.model.link("swing/swing").v] = rate
+    root = world.model.links[world.model.link_index("man/trunk")]
+    X = world.link_pose("man/trunk")
+    w = np.array((0, rate, 0))
+    v[root.v] = np.concatenate([X[:3, :3].T @ np.cross(w, X[:3, 3] - (0, 0, TOP)), X[:3, :3].T @ w])
+    return v
+
+
+if __name__ == "__main__":
+    main()
