@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from cases import batch, imports, inside_core, python_calls, scaling
+from cases import batch, closed, imports, inside_core, python_calls, scaling
 from inside.build import build
 from inside.session import Session
 from machine import commit, machine, pin_to_one_core, versions
@@ -67,6 +67,7 @@ def main(quick: Quick = False, python_only: PythonOnly = False, output: Output =
         inside(results, model, rounds)
     pin_to_one_core()
     python_calls.run(model, bodies(model), rounds, results)
+    closed.run(model, bodies(model), max(5, rounds // 4), results)
     imports.run(max(5, rounds // 40), results)
 
     console = Console(width=None if sys.stdout.isatty() else 150)
@@ -92,7 +93,7 @@ def main(quick: Quick = False, python_only: PythonOnly = False, output: Output =
             "missing": results.missing,
         }
         output.write_text(json.dumps(document, indent=1) + "\n")
-        flat = [limit for limit in results.limits if "per body" in limit.case]
+        flat = [limit for limit in results.limits if "cost per" in limit.case]
         if flat:
             plot_scaling(flat, output.with_suffix(".png"))
     if results.worst_difference > AGREEMENT:

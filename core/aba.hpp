@@ -85,7 +85,7 @@ template <class T> UKEMI_INLINE void small_cholesky(T* D, int n) {
         for (int i = j + 1; i < n; ++i) D[i * n + j] = D[i * n + j] / D[j * n + j];
     }
 }
-template <class T> UKEMI_INLINE void small_solve(const T* D, int n, T* x) {
+template <class T, class X> UKEMI_INLINE void small_solve(const T* D, int n, X* x) {
     for (int i = 0; i < n; ++i)
         for (int k = 0; k < i; ++k) x[i] -= D[i * n + k] * x[k];
     for (int i = 0; i < n; ++i) x[i] = x[i] / D[i * n + i];
@@ -176,10 +176,10 @@ template <class T> UKEMI_INLINE void absorb_spherical(const Body& b, AbaBody<T>&
 }
 
 /// Acceleration of a body with articulated inertia under a wrench, by blocks: J^-1, G = C J^-1, (M - G C^T)^-1.
-template <class T> UKEMI_INLINE Motion<T> free_response(const T* gain, const Vec3<T>& f, const Vec3<T>& n) {
+template <class T, class W> UKEMI_INLINE Motion<W> free_response(const T* gain, const Vec3<W>& f, const Vec3<W>& n) {
     T* g = const_cast<T*>(gain);
     const Mat3<T>& G = stored_mat(g);
-    const Vec3<T> a = stored_sym(g + 15) * (f - G * n);
+    const Vec3<W> a = stored_sym(g + 15) * (f - G * n);
     return {a, stored_sym(g + 9) * n - tmul(G, a)};
 }
 
@@ -248,11 +248,23 @@ inline void aba_inward(const Tree& tree, const In<T>& q, const In<T>& v, const I
     }
 }
 
+/// All bodies of a tree, parents before children; or some of them, closed towards the root.
+struct AllBodies {
+    int count;
+    UKEMI_INLINE int operator[](int i) const { return i; }
+};
+struct SomeBodies {
+    int count;
+    const int* list;
+    UKEMI_INLINE int operator[](int i) const { return list[i]; }
+};
+
 /// Third pass, outwards: accelerations from the drives. `moving`: with the bias accelerations; without them (and with
 /// a_world = 0) it is the tree's response to impulses.
-template <bool moving, class T>
-inline void aba_outward(const Tree& tree, const In<T>& q, const Vec3<T>& a_world, const AbaWork<T>& work, const T* drives, const Out<T>& out) {
-    for (std::size_t i = 0; i < tree.bodies.size(); ++i) {
+template <bool moving, class T, class Which>
+inline void aba_outward(const Tree& tree, const Which& which, const In<T>& q, const Vec3<T>& a_world, const AbaWork<T>& work, const T* drives, const Out<T>& out) {
+    for (int n = 0; n < which.count; ++n) {
+        const int i = which[n];
         const Body& b = tree.bodies[i];
         AbaBody<T>& x = work.bodies[i];
         Vec3<T> a = a_world, alpha = zero3<T>();
@@ -299,7 +311,7 @@ template <class T>
 inline void aba(const Tree& tree, const In<T>& q, const In<T>& v, const In<T>& tau, const In<T>& external, const Vec3<double>& gravity,
                 const AbaWork<T>& work, const Out<T>& out) {
     aba_inward(tree, q, v, tau, external, work);
-    aba_outward<true>(tree, q, Vec3<T>{-gravity.x + T{}, -gravity.y + T{}, -gravity.z + T{}}, work, work.drive, out);
+    aba_outward<true>(tree, AllBodies{static_cast<int>(tree.bodies.size())}, q, Vec3<T>{-gravity.x + T{}, -gravity.y + T{}, -gravity.z + T{}}, work, work.drive, out);
 }
 
 UKEMI_END

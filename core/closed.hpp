@@ -15,25 +15,46 @@
 
 UKEMI_BEGIN
 
-/// A pivot below this share of its diagonal means that the row depends on those before it. Rounding leaves some 1e-14,
-/// a pose 1e-5 rad away from a singular one 1e-10.
-inline constexpr double dependent = 1e-11;
+/// A pivot below this share of its diagonal means that the row depends on those before it: rounding of 1e-15 in the rows
+/// is then 1e-6 in the forces. A pose 3e-5 rad away from a singular one has such a pivot.
+inline constexpr double dependent = 1e-9;
 /// The same when loops are closed: rows that are nearly dependent wait for a better pose, or rounding errors of 1e-13
 /// would move the chain by that over the small singular value.
 inline constexpr double nearly_dependent = 1e-5;
 /// A row that nothing can follow (both its bodies stand still there) leaves rounding squared of the largest diagonal.
 inline constexpr double immovable = 1e-14;
 
-struct RowWrench { Force<double> on_a, on_b; };  // unit wrench of a row, at each body's origin in its coordinates
+/// Rows travel side by side, as many as a pack holds.
+inline constexpr int side_by_side = lanes<Pack>;
+template <class P> UKEMI_INLINE void set_lane(P& p, int l, double value) {
+    if constexpr (side_by_side == 1) p = value;
+    else p[l] = value;
+}
+template <class P> UKEMI_INLINE double get_lane(const P& p, int l) {
+    if constexpr (side_by_side == 1) return p;
+    else return p[l];
+}
+/// Unit wrenches of rows, at each body's origin in its coordinates.
+struct RowWrenches { Force<Pack> on_a, on_b; };
+
+/// Relative motion of frame B seen from frame A.
+struct Relative {
+    Placement<double> X_A;       // frame A in the world
+    Vec3<double> at;             // origin of B in the world
+    Mat3<double> R;              // R_AB
+    Vec3<double> p, p_dot, w;    // place, velocity and angular velocity of B in A, A's axes
+    Vec3<double> w_a;            // angular velocity of A, world axes
+};
 
 struct ClosedWork {
     AbaWork<double> aba;
     Placement<double>* X;        // of bodies, in the world
     Motion<double>* V;           // velocity of the origin and angular velocity, world axes
-    Force<double>* carried;      // per body: the wrench on its way
+    Force<Pack>* carried;        // per body: the wrenches on their way
     double* external;            // 6 per body: given wrenches and those of elastic loops
-    RowWrench* wrench;           // per row
-    double *u, *y;               // per row and freedom of its path: S^T F and D^-1 S^T F
+    Relative* relative;          // per loop
+    RowWrenches* wrench;         // per group of rows, six groups' room per loop
+    Pack *u, *y;                 // per group of rows and freedom of its path: S^T F and D^-1 S^T F
     double *error, *rate, *rhs;  // per row: H_C's position error, velocity, right-hand side
     double *L, *pivot;           // factor of B in its skyline; pivot 0: dropped
     double* drive;               // per freedom
@@ -55,10 +76,10 @@ inline ClosedWork carve(const Tree& tree, const Loops& loops, Carver& c) {
     const std::size_t n = tree.bodies.size(), nv = static_cast<std::size_t>(tree.nv), rows = static_cast<std::size_t>(loops.rows);
     ClosedWork w;
     w.aba = {c.take<AbaBody<double>>(n), c.take<double>(gain_size * nv), c.take<double>(nv), c.take<double>(nv)};
-    w.X = c.take<Placement<double>>(n), w.V = c.take<Motion<double>>(n), w.carried = c.take<Force<double>>(n);
+    w.X = c.take<Placement<double>>(n), w.V = c.take<Motion<double>>(n), w.carried = c.take<Force<Pack>>(n);
     w.external = c.take<double>(6 * n);
-    w.wrench = c.take<RowWrench>(rows);
-    w.u = c.take<double>(static_cast<std::size_t>(loops.store)), w.y = c.take<double>(static_cast<std::size_t>(loops.store));
+    w.relative = c.take<Relative>(loops.items.size()), w.wrench = c.take<RowWrenches>(6 * loops.items.size());
+    w.u = c.take<Pack>(static_cast<std::size_t>(loops.store) / side_by_side), w.y = c.take<Pack>(static_cast<std::size_t>(loops.store) / side_by_side);
     w.error = c.take<double>(rows), w.rate = c.take<double>(rows), w.rhs = c.take<double>(rows);
     w.L = c.take<double>(static_cast<std::size_t>(loops.envelope)), w.pivot = c.take<double>(rows);
     w.drive = c.take<double>(nv), w.scratch = c.take<double>(2 * rows), w.qdd = c.take<double>(nv);
@@ -76,38 +97,40 @@ inline ClosedWork closed_work(const Tree& tree, const Loops& loops, void* memory
 
 // --- kinematics of the loops -------------------------------------------------------------------------------------------
 
-/// World poses and velocities of all bodies; v may be absent.
-inline void world_motion(const Tree& tree, const double* q, const double* v, const ClosedWork& w) {
-    const In<double> Q{q, 0}, V{v, 0};
-    for (std::size_t i = 0; i < tree.bodies.size(); ++i) {
+inline SomeBodies touched(const Loops& loops) { return {static_cast<int>(loops.touched.size()), loops.touched.data()}; }
+
+/// World poses and velocities of the bodies that loops touch, from the placements and angular velocities in work.aba.
+inline void world_motion(const Tree& tree, const Loops& loops, const double* q, const double* v, const ClosedWork& w) {
+    for (int i : loops.touched) {
         const Body& b = tree.bodies[i];
-        const Placement<double> X = placement(b, Q);
-        Vec3<double> p_dot = zero3<double>(), w_joint = zero3<double>();
-        if (v) {
-            const Rates<double> r = rates(b, X.R, Q, V);
-            p_dot = r.p_dot, w_joint = r.w;
-        }
+        const AbaBody<double>& x = w.aba.bodies[i];
+        const bool slides = b.kind != JointKind::revolute && b.kind != JointKind::spherical && b.kind != JointKind::universal;
+        Vec3<double> lin = slides ? rates(b, x.X.R, In<double>{q, 0}, In<double>{v, 0}).p_dot : zero3<double>();
         if (b.parent < 0) {
-            w.X[i] = X;
-            w.V[i] = {p_dot, X.R * w_joint};
+            w.X[i] = x.X;
         } else {
             const Placement<double>& P = w.X[b.parent];
             const Motion<double>& VP = w.V[b.parent];
-            const Vec3<double> arm = P.R * X.p;
-            w.X[i] = {P.R * X.R, P.p + arm};
-            w.V[i] = {VP.lin + cross(VP.ang, arm) + P.R * p_dot, VP.ang + w.X[i].R * w_joint};
+            const Vec3<double> arm = P.R * x.X.p;
+            w.X[i] = {P.R * x.X.R, P.p + arm};
+            lin = VP.lin + cross(VP.ang, arm) + (slides ? P.R * lin : lin);
         }
+        w.V[i] = {lin, w.X[i].R * x.w};
     }
 }
+/// The same at a state for which no pass has run.
+inline void world_motion_at(const Tree& tree, const Loops& loops, const double* q, const double* v, const ClosedWork& w) {
+    const In<double> Q{q, 0}, V{v, 0};
+    for (int i : loops.touched) {
+        const Body& b = tree.bodies[i];
+        AbaBody<double>& x = w.aba.bodies[i];
+        x.X = placement(b, Q);
+        x.w = rates(b, x.X.R, Q, V).w;
+        if (b.parent >= 0) x.w += tmul(x.X.R, w.aba.bodies[b.parent].w);
+    }
+    world_motion(tree, loops, q, v, w);
+}
 
-/// Relative motion of frame B seen from frame A.
-struct Relative {
-    Placement<double> X_A;       // frame A in the world
-    Vec3<double> at;             // origin of B in the world
-    Mat3<double> R;              // R_AB
-    Vec3<double> p, p_dot, w;    // place, velocity and angular velocity of B in A, A's axes
-    Vec3<double> w_a;            // angular velocity of A, world axes
-};
 inline Relative relative_motion(const Loop& loop, const ClosedWork& work) {
     const Placement<double> world{{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
     const Motion<double> still{{0, 0, 0}, {0, 0, 0}};
@@ -166,21 +189,40 @@ template <class F> inline void for_each_row(const Loop& loop, const Relative& r,
 }
 
 /// Wrench (A's axes, at the origin of B) as it acts on a body, in the body's coordinates at its origin.
-inline Force<double> on_body(const ClosedWork& work, int body, const Relative& r, const Vec3<double>& f, const Vec3<double>& n) {
+template <class W> inline Force<W> on_body(const ClosedWork& work, int body, const Relative& r, const Vec3<W>& f, const Vec3<W>& n) {
     const Placement<double>& X = work.X[body];
-    const Vec3<double> f_W = r.X_A.R * f, n_W = r.X_A.R * n + cross(r.at - X.p, f_W);
+    const Vec3<W> f_W = r.X_A.R * f, n_W = r.X_A.R * n + cross(r.at - X.p, f_W);
     return {tmul(X.R, f_W), tmul(X.R, n_W)};
 }
 
-/// Position errors and velocities of all rows, and their unit wrenches. Needs world_motion.
+/// Relative motions of all loops, position errors and velocities of their rows. Needs world_motion.
 inline void closed_rows(const Loops& loops, const ClosedWork& work) {
-    for (const Loop& loop : loops.items) {
-        const Relative r = relative_motion(loop, work);
-        for_each_row(loop, r, [&](int k, const Vec3<double>& f, const Vec3<double>& n, double error, double rate, double) {
+    for (std::size_t l = 0; l < loops.items.size(); ++l) {
+        const Loop& loop = loops.items[l];
+        const Relative& r = work.relative[l] = relative_motion(loop, work);
+        for_each_row(loop, r, [&](int k, const Vec3<double>&, const Vec3<double>&, double error, double rate, double) {
             work.error[k] = error, work.rate[k] = rate;
-            if (loop.b >= 0) work.wrench[k].on_b = on_body(work, loop.b, r, f, n);
-            if (loop.a >= 0) work.wrench[k].on_a = on_body(work, loop.a, r, -f, -n);
         });
+    }
+}
+/// Unit wrenches of all rows on their bodies, side by side. Needs closed_rows.
+inline void closed_unit_wrenches(const Loops& loops, const ClosedWork& work) {
+    const Vec3<Pack> none = zero3<Pack>();
+    for (std::size_t l = 0; l < loops.items.size(); ++l) {
+        const Loop& loop = loops.items[l];
+        const Relative& r = work.relative[l];
+        Vec3<Pack> f[6], n[6];
+        for (int g = 0; g * side_by_side < loop.rows; ++g) f[g] = n[g] = none;
+        for_each_row(loop, r, [&](int k, const Vec3<double>& force, const Vec3<double>& moment, double, double, double) {
+            const int g = (k - loop.row) / side_by_side, s = (k - loop.row) % side_by_side;
+            set_lane(f[g].x, s, force.x), set_lane(f[g].y, s, force.y), set_lane(f[g].z, s, force.z);
+            set_lane(n[g].x, s, moment.x), set_lane(n[g].y, s, moment.y), set_lane(n[g].z, s, moment.z);
+        });
+        for (int g = 0; g * side_by_side < loop.rows; ++g) {
+            RowWrenches& w = work.wrench[6 * l + static_cast<std::size_t>(g)];
+            if (loop.b >= 0) w.on_b = on_body(work, loop.b, r, f[g], n[g]);
+            if (loop.a >= 0) w.on_a = on_body(work, loop.a, r, -f[g], -n[g]);
+        }
     }
 }
 
@@ -224,30 +266,39 @@ inline double elastic_loops(const Loops& loops, const ClosedWork& work) {
 
 // --- the constraint matrix -----------------------------------------------------------------------------------------------
 
-/// Carries a row's wrench towards the world, leaving S^T F in u; `articulated`: what each joint takes away is left out
-/// of what goes on (the response of the tree), else all goes on (the rows of the Jacobian).
-template <bool articulated> inline void carry(const Tree& tree, const Loops& loops, const Loop& loop, int row, const In<double>& q, const ClosedWork& work, double* u, double* y) {
-    for (int k = loop.path; k < loop.path_end; ++k) work.carried[loops.bodies[k]] = {{0, 0, 0}, {0, 0, 0}};
-    if (loop.b >= 0) work.carried[loop.b] = work.wrench[row].on_b;
-    if (loop.a >= 0) work.carried[loop.a] = work.wrench[row].on_a;
+/// Carries a group of rows' wrenches towards the world, leaving S^T F in u; `articulated`: what each joint takes away is
+/// left out of what goes on (the response of the tree), else all goes on (the rows of the Jacobian).
+template <bool articulated> inline void carry(const Tree& tree, const Loops& loops, const Loop& loop, const RowWrenches& wrench, const In<double>& q, const ClosedWork& work, Pack* u, Pack* y) {
+    const Force<Pack> nothing{zero3<Pack>(), zero3<Pack>()};
+    for (int k = loop.path; k < loop.path_end; ++k) work.carried[loops.bodies[k]] = nothing;
+    if (loop.b >= 0) work.carried[loop.b] = wrench.on_b;
+    if (loop.a >= 0) work.carried[loop.a] = wrench.on_a;
     for (int k = loop.path; k < loop.path_end; ++k) {
         const int i = loops.bodies[k];
         const Body& b = tree.bodies[i];
         const AbaBody<double>& x = work.aba.bodies[i];
-        Force<double> F = work.carried[i];
+        Force<Pack> F = work.carried[i];
         double* g = work.aba.gain + gain_size * b.iv;
-        project(b, x.X.R, q, F, [&](int d, double value) { u[d] = value; });
+        if (b.kind == JointKind::revolute) u[0] = dot(b.axis, F.n);
+        else if (b.kind == JointKind::spherical) stored_vec(u) = F.n;
+        else if (b.kind == JointKind::free) stored_vec(u) = F.f, stored_vec(u + 3) = F.n;
+        else {
+            for (int d = 0; d < b.nv; ++d) {
+                const Motion<double> S = subspace(b, x.X.R, q, d);
+                u[d] = dot(S.lin, F.f) + dot(S.ang, F.n);
+            }
+        }
         if constexpr (articulated) {
             if (is_plain(b, JointKind::spherical)) {
                 stored_vec(y) = stored_sym(g + 9) * F.n;
-                F = {F.f - stored_mat(g) * F.n, {0, 0, 0}};
+                F = {F.f - stored_mat(g) * F.n, zero3<Pack>()};
             } else if (b.kind == JointKind::revolute) {
                 y[0] = g[6] * u[0];
                 F = {F.f - stored_vec(g) * u[0], F.n - stored_vec(g + 3) * u[0]};
             } else if (is_plain(b, JointKind::free)) {
-                const Motion<double> a = free_response(g, F.f, F.n);
+                const Motion<Pack> a = free_response(g, F.f, F.n);
                 stored_vec(y) = a.lin, stored_vec(y + 3) = a.ang;
-                F = {{0, 0, 0}, {0, 0, 0}};
+                F = nothing;
             } else {
                 for (int d = 0; d < b.nv; ++d) {
                     y[d] = u[d];
@@ -259,8 +310,8 @@ template <bool articulated> inline void carry(const Tree& tree, const Loops& loo
             y += b.nv;
         }
         if (b.parent >= 0) {
-            Force<double>& F_P = work.carried[b.parent];
-            const Vec3<double> f = x.X.R * F.f;
+            Force<Pack>& F_P = work.carried[b.parent];
+            const Vec3<Pack> f = x.X.R * F.f;
             F_P.f += f;
             F_P.n += x.X.R * F.n + cross(x.X.p, f);
         }
@@ -268,27 +319,39 @@ template <bool articulated> inline void carry(const Tree& tree, const Loops& loo
     }
 }
 
+/// Where a group of a loop's rows keeps its responses.
+UKEMI_INLINE std::size_t group_store(const Loop& loop, int group) {
+    return static_cast<std::size_t>(loop.store / side_by_side + group * (loop.dofs_end - loop.dofs));
+}
+
 /// B in its skyline and its factor. Needs closed_rows and the articulated inertias.
 inline void closed_factor(const Tree& tree, const Loops& loops, const In<double>& q, double tolerance, const ClosedWork& work) {
-    for (const Loop& loop : loops.items) {
-        const int width = loop.dofs_end - loop.dofs;
-        for (int k = 0; k < loop.rows; ++k)
-            carry<true>(tree, loops, loop, loop.row + k, q, work, work.u + loop.store + k * width, work.y + loop.store + k * width);
+    closed_unit_wrenches(loops, work);
+    for (std::size_t l = 0; l < loops.items.size(); ++l) {
+        const Loop& loop = loops.items[l];
+        for (int g = 0; g * side_by_side < loop.rows; ++g)
+            carry<true>(tree, loops, loop, work.wrench[6 * l + static_cast<std::size_t>(g)], q, work, work.u + group_store(loop, g), work.y + group_store(loop, g));
     }
     std::fill(work.L, work.L + loops.envelope, 0.0);
     for (const LoopPair& pair : loops.pairs) {
         const Loop &p = loops.items[pair.first], &s = loops.items[pair.second];
-        const int wp = p.dofs_end - p.dofs, ws = s.dofs_end - s.dofs;
-        for (int j = 0; j < s.rows; ++j) {
-            double* line = work.L + loops.offset[s.row + j];
-            for (int i = 0; i < p.rows && p.row + i <= s.row + j; ++i) {
-                double sum = 0;
+        for (int gs = 0; gs * side_by_side < s.rows; ++gs) {
+            for (int gp = 0; gp * side_by_side < p.rows; ++gp) {
+                // products of all rows of one group with all rows of the other
+                Pack sums[side_by_side] = {};
                 for (int k = pair.runs; k < pair.runs_end; ++k) {
                     const SharedRun& run = loops.runs[k];
-                    const double *a = work.u + p.store + i * wp + run.i, *b = work.y + s.store + j * ws + run.j;
-                    for (int d = 0; d < run.count; ++d) sum += a[d] * b[d];
+                    const Pack *a = work.u + group_store(p, gp) + run.i, *b = work.y + group_store(s, gs) + run.j;
+                    for (int d = 0; d < run.count; ++d)
+                        for (int i = 0; i < side_by_side; ++i) sums[i] += get_lane(a[d], i) * b[d];
                 }
-                line[p.row + i] = sum;
+                for (int j = 0; j < side_by_side && gs * side_by_side + j < s.rows; ++j) {
+                    const int row = s.row + gs * side_by_side + j;
+                    for (int i = 0; i < side_by_side && gp * side_by_side + i < p.rows; ++i) {
+                        const int column = p.row + gp * side_by_side + i;
+                        if (column <= row) work.L[loops.offset[row] + column] = get_lane(sums[i], j);
+                    }
+                }
             }
         }
     }
@@ -333,10 +396,16 @@ inline void closed_solve(const Loops& loops, const ClosedWork& work, double* x) 
 inline void closed_drive(const Loops& loops, const ClosedWork& work, const double* lambda, double* drive) {
     for (const Loop& loop : loops.items) {
         const int width = loop.dofs_end - loop.dofs;
-        for (int k = 0; k < loop.rows; ++k) {
-            const double l = lambda[loop.row + k], *y = work.y + loop.store + k * width;
-            if (l == 0) continue;
-            for (int d = 0; d < width; ++d) drive[loops.freedoms[loop.dofs + d]] += l * y[d];
+        for (int g = 0; g * side_by_side < loop.rows; ++g) {
+            Pack force{};
+            for (int s = 0; s < side_by_side && g * side_by_side + s < loop.rows; ++s) set_lane(force, s, lambda[loop.row + g * side_by_side + s]);
+            const Pack* y = work.y + group_store(loop, g);
+            for (int d = 0; d < width; ++d) {
+                const Pack product = force * y[d];
+                double sum = 0;
+                for (int s = 0; s < side_by_side; ++s) sum += get_lane(product, s);
+                drive[loops.freedoms[loop.dofs + d]] += sum;
+            }
         }
     }
 }
@@ -354,8 +423,9 @@ inline void closed_row_accelerations(const Loops& loops, const ClosedWork& work,
         alpha = X.R * x.alpha;
         return X.R * x.a + cross(alpha, arm) + cross(w, cross(w, arm));
     };
-    for (const Loop& loop : loops.items) {
-        const Relative r = relative_motion(loop, work);
+    for (std::size_t l = 0; l < loops.items.size(); ++l) {
+        const Loop& loop = loops.items[l];
+        const Relative& r = work.relative[l];
         Vec3<double> alpha_a, alpha_b;
         const Vec3<double> a_b = of_point(loop.b, r.at, alpha_b), a_a = of_point(loop.a, r.at, alpha_a);
         const Mat3<double>& R = r.X_A.R;
@@ -373,14 +443,23 @@ inline void closed_dynamics(const Tree& tree, const Loops& loops, const double* 
     const ClosedWork work = closed_work(tree, loops, memory);
     const In<double> Q{q, 0}, V{v, 0}, TAU{tau, 0};
     const std::size_t n6 = 6 * tree.bodies.size();
-    world_motion(tree, q, v, work);
-    if (external) std::copy(external, external + n6, work.external);
-    else std::fill(work.external, work.external + n6, 0.0);
-    elastic_loops(loops, work);
-    aba_inward<double>(tree, Q, V, TAU, {work.external, 0}, work.aba);
+    const double* wrenches = external;
+    if (std::any_of(loops.items.begin(), loops.items.end(), [](const Loop& l) { return l.elastic; })) {
+        world_motion_at(tree, loops, q, v, work);
+        if (external) std::copy(external, external + n6, work.external);
+        else std::fill(work.external, work.external + n6, 0.0);
+        elastic_loops(loops, work);
+        wrenches = work.external;
+    }
+    aba_inward<double>(tree, Q, V, TAU, {wrenches, 0}, work.aba);
     const Vec3<double> a_world = {-gravity[0], -gravity[1], -gravity[2]};
-    aba_outward<true>(tree, Q, a_world, work.aba, work.aba.drive, Out<double>{a, 0});
-    if (loops.rows == 0) return;
+    const AllBodies all{static_cast<int>(tree.bodies.size())};
+    if (loops.rows == 0) {
+        aba_outward<true>(tree, all, Q, a_world, work.aba, work.aba.drive, Out<double>{a, 0});
+        return;
+    }
+    aba_outward<true>(tree, touched(loops), Q, a_world, work.aba, work.aba.drive, Out<double>{a, 0});
+    world_motion(tree, loops, q, v, work);
     closed_rows(loops, work);
     closed_factor(tree, loops, Q, dependent, work);
     closed_row_accelerations(loops, work, a_world, lambda);
@@ -388,15 +467,15 @@ inline void closed_dynamics(const Tree& tree, const Loops& loops, const double* 
     closed_solve(loops, work, lambda);
     std::copy(work.aba.drive, work.aba.drive + tree.nv, work.drive);
     closed_drive(loops, work, lambda, work.drive);
-    aba_outward<true>(tree, Q, a_world, work.aba, work.drive, Out<double>{a, 0});
+    aba_outward<true>(tree, all, Q, a_world, work.aba, work.drive, Out<double>{a, 0});
 }
 
 /// Prepares the response at q: inertias, rows (errors, rates at v), factor; `careful` leaves nearly dependent rows out.
 inline void closed_prepare(const Tree& tree, const Loops& loops, const double* q, const double* v, bool careful, void* memory) {
     const ClosedWork work = closed_work(tree, loops, memory);
-    world_motion(tree, q, v, work);
-    closed_rows(loops, work);
     aba_inward<double>(tree, {q, 0}, {v, 0}, {nullptr, 0}, {nullptr, 0}, work.aba);
+    world_motion(tree, loops, q, v, work);
+    closed_rows(loops, work);
     closed_factor(tree, loops, {q, 0}, careful ? nearly_dependent : dependent, work);
 }
 /// Response of the prepared chain to impulses along its rows that change the rows' velocities by `change`: impulses
@@ -407,12 +486,12 @@ inline void closed_respond(const Tree& tree, const Loops& loops, const double* q
     closed_solve(loops, work, impulse);
     std::fill(work.drive, work.drive + tree.nv, 0.0);
     closed_drive(loops, work, impulse, work.drive);
-    aba_outward<false>(tree, {q, 0}, Vec3<double>{0, 0, 0}, work.aba, work.drive, Out<double>{dv, 0});
+    aba_outward<false>(tree, AllBodies{static_cast<int>(tree.bodies.size())}, In<double>{q, 0}, Vec3<double>{0, 0, 0}, work.aba, work.drive, Out<double>{dv, 0});
 }
 /// Errors and rates of all rows at (q, v).
 inline void closed_state(const Tree& tree, const Loops& loops, const double* q, const double* v, void* memory, double* error, double* rate) {
     const ClosedWork work = closed_work(tree, loops, memory);
-    world_motion(tree, q, v, work);
+    world_motion_at(tree, loops, q, v, work);
     closed_rows(loops, work);
     std::copy(work.error, work.error + loops.rows, error);
     std::copy(work.rate, work.rate + loops.rows, rate);
@@ -421,7 +500,7 @@ inline void closed_state(const Tree& tree, const Loops& loops, const double* q, 
 /// origin of B, and that origin, in world axes (9 per loop). Returns the energy in the springs.
 inline double closed_wrenches(const Tree& tree, const Loops& loops, const double* q, const double* v, const double* lambda, void* memory, double* out) {
     const ClosedWork work = closed_work(tree, loops, memory);
-    world_motion(tree, q, v, work);
+    world_motion_at(tree, loops, q, v, work);
     double energy = 0;
     for (const Loop& loop : loops.items) {
         const Relative r = relative_motion(loop, work);
@@ -437,15 +516,18 @@ inline double closed_wrenches(const Tree& tree, const Loops& loops, const double
 inline void closed_jacobian(const Tree& tree, const Loops& loops, const double* q, const double* v, void* memory, double* H, double* rate_v) {
     const ClosedWork work = closed_work(tree, loops, memory);
     const In<double> Q{q, 0}, V{v, 0};
-    world_motion(tree, q, v, work);
-    closed_rows(loops, work);
     aba_inward<double>(tree, Q, V, {nullptr, 0}, {nullptr, 0}, work.aba);
-    for (const Loop& loop : loops.items) {
-        const int width = loop.dofs_end - loop.dofs;
-        for (int k = 0; k < loop.rows; ++k) {
-            double* u = work.u + loop.store + k * width;
-            carry<false>(tree, loops, loop, loop.row + k, Q, work, u, nullptr);
-            for (int d = 0; d < width; ++d) H[static_cast<std::ptrdiff_t>(loop.row + k) * tree.nv + loops.freedoms[loop.dofs + d]] = u[d];
+    world_motion(tree, loops, q, v, work);
+    closed_rows(loops, work);
+    closed_unit_wrenches(loops, work);
+    for (std::size_t l = 0; l < loops.items.size(); ++l) {
+        const Loop& loop = loops.items[l];
+        for (int g = 0; g * side_by_side < loop.rows; ++g) {
+            Pack* u = work.u + group_store(loop, g);
+            carry<false>(tree, loops, loop, work.wrench[6 * l + static_cast<std::size_t>(g)], Q, work, u, nullptr);
+            for (int s = 0; s < side_by_side && g * side_by_side + s < loop.rows; ++s)
+                for (int d = 0; d < loop.dofs_end - loop.dofs; ++d)
+                    H[static_cast<std::ptrdiff_t>(loop.row + g * side_by_side + s) * tree.nv + loops.freedoms[loop.dofs + d]] = get_lane(u[d], s);
         }
     }
     // qdd = 0, no gravity: what is left of the rows' accelerations is H_dot v

@@ -15,7 +15,7 @@ public:
         compile_loops(tree_, loops_);
         const auto rows = static_cast<std::size_t>(loops_.rows);
         error_.resize(rows), rate_.resize(rows), change_.resize(rows), impulse_.resize(rows);
-        dv_.resize(static_cast<std::size_t>(tree_.nv)), q_.resize(static_cast<std::size_t>(tree_.nq));
+        dv_.resize(static_cast<std::size_t>(tree_.nv));
         memory_ = scratch_.get(k_.closed_bytes(tree_, loops_));
     }
     const Loops& loops() const { return loops_; }
@@ -45,19 +45,25 @@ public:
     /// its kinetic energy never rises. Returns the error that is left.
     double project(double* q, double* v) {
         if (loops_.rows == 0) return 0;
-        double worst = 0;
-        for (int iteration = 0; iteration < 30; ++iteration) {
+        double worst = 0, before = INFINITY, share = 1;  // Newton's steps, shortened while they lead away
+        q_before_.assign(q, q + tree_.nq);
+        for (int iteration = 0; iteration < 200; ++iteration) {
             state(q, v, error_.data(), rate_.data());
-            const double before = worst;
             worst = largest(error_);
-            if (worst < closed_to || (iteration > 0 && worst >= 0.5 * before)) break;  // closed, or as far as rounding goes
-            for (std::size_t r = 0; r < error_.size(); ++r) change_[r] = -error_[r];
-            respond(q, v, change_.data(), impulse_.data(), dv_.data(), true);
+            if (worst < closed_to || (worst < rounding && worst >= 0.5 * before)) break;
+            if (worst > before && share > 1e-3) {
+                share *= 0.25;
+            } else {
+                share = iteration == 0 ? 1.0 : std::fmin(1.0, 2 * share);
+                before = worst;
+                q_before_.assign(q, q + tree_.nq);
+                for (std::size_t r = 0; r < error_.size(); ++r) change_[r] = -error_[r];
+                respond(q, v, change_.data(), impulse_.data(), dv_.data(), true);
+            }
             Batch b;
             b.tree = &tree_;
-            b.q.data = q, b.v.data = dv_.data(), b.dt = 1.0, b.out = q_.data();
+            b.q.data = q_before_.data(), b.v.data = dv_.data(), b.dt = share, b.out = q;
             k_.integrate(b, 0, 1, nullptr);
-            std::copy(q_.begin(), q_.end(), q);
         }
         if (largest(rate_) > 0) {
             for (std::size_t r = 0; r < rate_.size(); ++r) change_[r] = -rate_[r];
@@ -71,6 +77,8 @@ private:
     /// Positions are corrected down to rounding and velocities always: what is left of an error along a nearly dependent
     /// direction would grow by the inverse of its singular value when the chain passes the singular pose.
     static constexpr double closed_to = 1e-15;
+    /// Below this, steps that no longer help are rounding.
+    static constexpr double rounding = 1e-9;
 
     static double largest(const std::vector<double>& x) {
         double m = 0;
@@ -83,7 +91,7 @@ private:
     Loops loops_;
     Scratch scratch_;
     void* memory_;
-    std::vector<double> error_, rate_, change_, impulse_, dv_, q_;
+    std::vector<double> error_, rate_, change_, impulse_, dv_, q_before_;
 };
 
 }  // namespace ukemi

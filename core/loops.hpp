@@ -34,8 +34,11 @@ inline void compile_loops(const Tree& tree, Loops& loops) {
         loop.path_end = static_cast<int>(loops.bodies.size());
         loop.dofs_end = static_cast<int>(loops.freedoms.size());
         loop.store = loops.store;
-        loops.store += loop.rows * (loop.dofs_end - loop.dofs);
+        loops.store += (loop.rows + 3) / 4 * 4 * (loop.dofs_end - loop.dofs);
     }
+    loops.touched = loops.bodies;
+    std::sort(loops.touched.begin(), loops.touched.end());
+    loops.touched.erase(std::unique(loops.touched.begin(), loops.touched.end()), loops.touched.end());
     // which loops share freedoms, and where: both lists run from the leaves to the root
     std::vector<int> first_loop(loops.items.size());
     std::vector<std::vector<int>> loops_of(static_cast<std::size_t>(tree.nv));  // per freedom, in order

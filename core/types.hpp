@@ -88,7 +88,7 @@ struct Loop {
     int row, rows;               ///< its first row of the constraint, and how many
     int path, path_end;          ///< bodies between a, b and the world, the farthest first: a range of Loops::bodies
     int dofs, dofs_end;          ///< their freedoms: a range of Loops::freedoms
-    int store;                   ///< where its rows' responses begin in the work memory
+    int store;                   ///< where its rows' responses begin in the work memory, four rows side by side
 };
 
 /// Freedoms that two loops share: `count` of them from position i in the first's list and j in the second's.
@@ -100,6 +100,7 @@ struct Loops {
     std::vector<Loop> items;
     int rows = 0, store = 0;
     std::vector<int> bodies, freedoms;
+    std::vector<int> touched;          ///< all bodies on any path, parents before children
     std::vector<LoopPair> pairs;       ///< loops that feel each other, first <= second
     std::vector<SharedRun> runs;
     std::vector<int> first, offset;    ///< skyline of the constraint matrix: first column of each row, where the row begins

@@ -10,6 +10,7 @@ import numpy as np
 import ukemi as uk
 from ukemi.model.arrays import Array
 from ukemi.report.strip import draw_strip
+from ukemi.sim.simulation import Control
 
 
 def output(about: str | None) -> Path:
@@ -43,7 +44,28 @@ class Limits:
         return tau
 
 
-def finish(world: uk.World, recording: uk.Recording, path: Path, title: str, poses: int = 9, spread: float | None = None) -> None:
+def limit_torques(*figures: uk.Figure, **settings: float) -> Control:
+    """A control that holds the joints of these figures within their limits."""
+    limits = {figure.name: Limits(figure.model, **settings) for figure in figures}
+
+    def control(t: float, q: Array, v: Array) -> Array:
+        tau = np.zeros(len(v))
+        for figure in figures:
+            tau[figure.v_index] = limits[figure.name](q[figure.q_index], v[figure.v_index])
+        return tau
+
+    return control
+
+
+def tell(recording: uk.Recording) -> None:
+    """Prints what happened."""
+    for event in recording.events:
+        print(f"{event['time']:.4f} s: {event['what']}")
+
+
+def finish(
+    world: uk.World, recording: uk.Recording, path: Path, title: str, poses: int = 9, spread: float | None = None
+) -> None:
     """Draws the strip and says where it is."""
     draw_strip(world.model, recording.poses, path, time=recording.time, poses=poses, spread=spread, title=title)
     print(f"look at {path}")

@@ -6,7 +6,7 @@ Run: python examples/grip_slips.py [--out DIR]
 """
 
 import numpy as np
-from common import Limits, arms_up, finish, horizontal_bar, moved_to, output
+from common import arms_up, finish, horizontal_bar, limit_torques, moved_to, output, tell
 from matplotlib.figure import Figure
 
 import ukemi as uk
@@ -23,36 +23,31 @@ def main() -> None:
     world = uk.World()
     man = world.add(model, name="man", q=moved_to(model, q, "left_hand", (0, None, BAR)))
     bar = world.add(horizontal_bar(BAR))["bar"]
-    grips = {}
+    pin = uk.Revolute((0, 1, 0))
     with world.at_once():
-        for side, limit in HOLDS.items():
-            hand = man[f"{side}_hand"]
-            grips[side] = world.connect(hand, bar, uk.Revolute((0, 1, 0)), break_force=limit, name=f"{side} grip")
+        grips = [
+            world.connect(
+                man[f"{side}_hand"], bar, pin, uk.Pose(man[f"{side}_hand"].X_W[:3, 3]), limit, name=f"{side} grip"
+            )
+            for side, limit in HOLDS.items()
+        ]
 
-    limits = Limits(model, widest=3.2)
-    sim = uk.Simulation(world, 1e-3, "rk4")
-    times, forces, parts = [], [], []
-    while world.time < END:
-        parts.append(sim.run(0.01, lambda t, q, v: limits(q, v), every=10))
-        times.append(world.time)
-        forces.append([np.linalg.norm(grip.wrench[:3]) for grip in grips.values()])
-    events = [e for part in parts for e in part.events]
-    for event in events:
-        print(f"{event['time']:.6f} s: {event['what']}")
-    assert [e["what"] for e in events] == ["right grip breaks", "left grip breaks"]
-    assert not any(grip.active for grip in grips.values())
+    recording = uk.Simulation(world, 1e-3, "rk4").run(END, limit_torques(man, widest=3.2), progress=True, every=5)
+    tell(recording)
+    assert [e["what"] for e in recording.events] == ["right grip breaks", "left grip breaks"]
+    assert not any(grip.active for grip in grips)
 
     figure = Figure(figsize=(7, 4), layout="constrained")
     axes = figure.add_subplot()
     for k, (side, limit) in enumerate(HOLDS.items()):
-        axes.plot(times, np.array(forces)[:, k], label=f"{side} hand")
+        force = np.linalg.norm(recording.wrenches[f"{side} grip"][:, :3], axis=1)
+        assert np.nanmax(force) <= limit
+        axes.plot(recording.time, force, ["-", "--"][k], label=f"{side} hand")
         axes.axhline(limit, ls=":", color=f"C{k}")
     axes.set(xlabel="time [s]", ylabel="force in the grip [N]", title="dotted: what the hand holds")
     axes.legend()
     figure.savefig(out / "grip_forces.png")
-    poses = np.concatenate([part.poses[1:] for part in parts])
-    whole = parts[-1].__class__(np.array(times), *[np.zeros((len(times), 1))] * 3, np.zeros(len(times)), poses)
-    finish(world, whole, out / "grip_slips.png", "the grips give way", poses=8, spread=1.2)
+    finish(world, recording, out / "grip_slips.png", "the grips give way", poses=8, spread=1.2)
 
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ of the swing; the freedoms at the start and what happened are printed. Run: pyth
 """
 
 import numpy as np
-from common import Limits, arms_up, finish, horizontal_bar, moved_to, output
+from common import arms_up, finish, horizontal_bar, limit_torques, moved_to, output, tell
 
 import ukemi as uk
 
@@ -35,10 +35,8 @@ def main() -> None:
     world.cut(grips["right"], when=lambda w: w.time - RELEASE_RIGHT)
     world.cut(grips["left"], when=lambda w: w.time - RELEASE_LEFT)
 
-    limits = Limits(model, widest=3.2)
-    recording = uk.Simulation(world, 1e-3, "rk4").run(END, lambda t, q, v: limits(q, v), progress=True, every=10)
-    for event in recording.events:
-        print(f"{event['time']:.3f} s: {event['what']}")
+    recording = uk.Simulation(world, 1e-3, "rk4").run(END, limit_torques(man, widest=3.2), progress=True, every=10)
+    tell(recording)
     assert [round(e["time"], 6) for e in recording.events] == [RELEASE_RIGHT, RELEASE_LEFT]
     assert world.mobility().dof == 22
     # free flight after the second release: the centre of mass falls as it must

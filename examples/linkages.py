@@ -1,7 +1,8 @@
 """Linkages: closed loops that a count of freedoms gets wrong, and that pass singular poses.
 
-Bricard's mechanism has six hinges in one loop, no freedom by Gruebler's count, and yet moves: one constraint is redundant.
-A row of four-bars passes poses in which all its bars lie in one line. You see how well both keep energy and closure.
+Bricard's mechanism has six hinges in one loop, no freedom by Gruebler's count, and yet moves: one constraint is
+redundant. A row of four-bars passes poses in which all its bars lie in one line. You see how well both keep energy and
+closure.
 Run: python examples/linkages.py [--out DIR]
 """
 

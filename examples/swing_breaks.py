@@ -5,13 +5,12 @@ swing's hinge breaks. Run: python examples/swing_breaks.py [--out DIR]
 """
 
 import numpy as np
-from common import Limits, finish, output
+from common import finish, limit_torques, output, tell
 
 import ukemi as uk
 from ukemi.sim.connection import LinkHandle
 
-TOP, ROPE = 3.0, 2.4  # height of the hinge, length to the plate [m]
-PLATE = (0.25, 0.5)  # depth and width [m]
+TOP, ROPE, PLATE = 3.0, 2.4, (0.25, 0.5)  # height of the hinge, length to the plate, its depth and width [m]
 BREAK, END = 0.4, 1.0  # [s]
 
 
@@ -20,7 +19,8 @@ def swing() -> uk.Model:
     b = uk.Builder("swing")
     rods = [uk.Capsule(0.015, ROPE, at=uk.Pose((0, y, -ROPE / 2))) for y in (-0.24, 0.24)]
     plate = uk.Box((*PLATE, 0.03), at=uk.Pose((0, 0, -ROPE)))
-    b.link("swing", joint=uk.Revolute((0, 1, 0)), at=uk.Pose((0, 0, TOP)), mass=8.0, shapes=[*rods, plate], joint_name="hinge")
+    joint, at = uk.Revolute((0, 1, 0)), uk.Pose((0, 0, TOP))
+    b.link("swing", "world", joint, at, mass=8.0, shapes=[*rods, plate], joint_name="hinge")
     return b.build()
 
 
@@ -52,41 +52,28 @@ def main() -> None:
             world.cut(seat, when=lambda w, m=middle: off_the_plate(m, plate))
     start = world.mobility()
     print(start.summary())
-    # pushed: the whole turns about the hinge
-    world.set_state(v=start.W @ np.linalg.lstsq(start.W, rigid_swing(world, -2.2), rcond=None)[0])
+    # pushed: everything turns about the hinge, as far as the joints allow
+    world.set_state(v=start.W @ np.linalg.lstsq(start.W, turning(world, -2.2), rcond=None)[0])
     world.cut(frame.joint("hinge"), when=lambda w: w.time - BREAK)
 
-    limits = Limits(model)
-
-    def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        tau = np.zeros(len(v))
-        tau[man.v_index] = limits(q[man.q_index], v[man.v_index])
-        return tau
-
-    recording = uk.Simulation(world, 1e-3, "rk4").run(END, control, progress=True, every=10)
-    for event in recording.events:
-        print(f"{event['time']:.3f} s: {event['what']}")
+    recording = uk.Simulation(world, 1e-3, "rk4").run(END, limit_torques(man), progress=True, every=10)
+    tell(recording)
     assert sum("hinge" in e["what"] for e in recording.events) == 1
-    end = world.mobility()
     gone = sum("thigh" in e["what"] for e in recording.events)
-    assert len(end.coordinates) == len(start.coordinates) + 5 - gone  # the hinge's one freedom becomes six
+    assert len(world.mobility().coordinates) == len(start.coordinates) + 5 - gone  # the hinge becomes a free joint
     finish(world, recording, out / "swing_breaks.png", "a swing breaks", poses=8, spread=1.5)
 
 
 def off_the_plate(middle: LinkHandle, plate: LinkHandle) -> float:
     """Positive when the middle of the thigh is beyond the plate's edge."""
-    X = np.linalg.inv(plate.X_W) @ middle.X_W
-    return abs(X[0, 3]) - PLATE[0] / 2 - 0.12
+    return abs((np.linalg.inv(plate.X_W) @ middle.X_W)[0, 3]) - PLATE[0] / 2 - 0.12
 
 
-def rigid_swing(world: uk.World, rate: float) -> np.ndarray:
-    """Velocities of everything turning together about the swing's hinge."""
-    v = np.zeros(world.model.nv)
+def turning(world: uk.World, rate: float) -> np.ndarray:
+    """Velocities of swing and trunk turning together about the hinge."""
+    v, X, w = np.zeros(world.model.nv), world.link_pose("man/trunk"), np.array((0, rate, 0))
     v[world.model.link("swing/swing").v] = rate
-    root = world.model.links[world.model.link_index("man/trunk")]
-    X = world.link_pose("man/trunk")
-    w = np.array((0, rate, 0))
-    v[root.v] = np.concatenate([X[:3, :3].T @ np.cross(w, X[:3, 3] - (0, 0, TOP)), X[:3, :3].T @ w])
+    v[world.model.link("man/trunk").v] = np.ravel([np.cross(w, X[:3, 3] - (0, 0, TOP)), w] @ X[:3, :3])
     return v
 
 

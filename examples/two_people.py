@@ -1,12 +1,12 @@
 """One figure catches another in flight: two chains become one, with the velocity jump solved.
 
-The catcher hangs from a bar by the knees; the flyer comes up from below. When their hands meet, ball joints close between
-them at the same instant. Momentum of the two is kept but for what the bar takes; energy is lost once.
+The catcher hangs from a bar by the knees; the flyer comes up from below. Where their hands meet, ball joints close
+between them; the velocities jump so that they fit, and energy is lost once.
 Run: python examples/two_people.py [--out DIR]
 """
 
 import numpy as np
-from common import Limits, arms_up, finish, horizontal_bar, moved_to, output
+from common import arms_up, finish, horizontal_bar, limit_torques, moved_to, output, tell
 
 import ukemi as uk
 
@@ -28,36 +28,26 @@ def main() -> None:
     v[:6] = (-0.55, 0, 4.2, 0, 0.6, 0)  # upwards and towards the catcher, turning a little
     flyer = world.add(model, name="flyer", q=q, v=v)
 
-    limits = Limits(model, widest=3.0, damping=6.0)
-
-    def control(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        tau = np.zeros(len(v))
-        for figure in (catcher, flyer):
-            tau[figure.v_index] = limits(q[figure.q_index], v[figure.v_index])
-        return tau
-
     def meet(w: uk.World) -> float:
         """Positive when the flyer's hands are as high as the catcher's."""
         return float(flyer["left_hand"].X_W[2, 3] - catcher["left_hand"].X_W[2, 3])
 
-    sim = uk.Simulation(world, 1e-3, "rk4")
-    first = []
-    while meet(world) < 0:
-        first.append(sim.run(0.005, control, every=5))
-        assert world.time < 0.6, "the flyer does not reach the catcher"
-    before = uk.momentum(world.model, world.q, world.v)[:3]
-    with world.at_once():
-        hands = [world.connect(catcher[f"{s}_hand"], flyer[f"{s}_hand"], uk.Spherical(), name=f"{s} hands") for s in ("left", "right")]
-    jump = uk.momentum(world.model, world.q, world.v)[:3] - before
-    print(f"caught at {world.time:.3f} s: {hands[0].energy_lost:.1f} J lost, the bar took {np.linalg.norm(jump):.1f} N s")
+    hands = [
+        world.connect(catcher[f"{s}_hand"], flyer[f"{s}_hand"], uk.Spherical(), name=f"{s} hands", when=meet)
+        for s in ("left", "right")
+    ]
+    recording = uk.Simulation(world, 1e-3, "rk4").run(
+        END, limit_torques(catcher, flyer, widest=3.0, damping=6.0), progress=True, every=5
+    )
+    tell(recording)
+    lost = sum(hand.energy_lost for hand in hands)
+    pull = np.nanmax(np.linalg.norm(recording.wrenches["left hands"][:, :3], axis=1))
+    print(f"{lost:.1f} J lost; each pair of hands then pulls with up to {pull:.0f} N")
     print(world.mobility().summary())
-    assert hands[0].energy_lost > 0
-    rest = sim.run(END - world.time, control, progress=True, every=5)
+    assert len(recording.events) == 2
+    assert lost > 0
     assert max(hand.gap for hand in hands) < 1e-9
-    poses = np.concatenate([*(part.poses[:-1] for part in first), rest.poses])
-    times = np.concatenate([*(part.time[:-1] for part in first), rest.time])
-    both = uk.Recording(times, *[np.zeros((len(times), 1))] * 3, np.zeros(len(times)), poses)
-    finish(world, both, out / "two_people.png", "caught in flight", poses=8, spread=1.4)
+    finish(world, recording, out / "two_people.png", "caught in flight", poses=8, spread=1.4)
 
 
 def upside_down(model: uk.Model) -> np.ndarray:

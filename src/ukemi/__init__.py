@@ -28,9 +28,10 @@ from ukemi.model.model import Model
 from ukemi.model.pose import Pose
 from ukemi.model.readers.load import load
 from ukemi.model.shapes import Box, Capsule, ConvexMesh, Cylinder, Sphere
+from ukemi.sim.connection import Connection
 from ukemi.sim.recording import Recording
 from ukemi.sim.simulation import Simulation
-from ukemi.sim.world import World
+from ukemi.sim.world import Figure, World
 
 __version__ = "0.1.0"
 
@@ -38,9 +39,11 @@ __all__ = [
     "Box",
     "Builder",
     "Capsule",
+    "Connection",
     "ConvexMesh",
     "Cylinder",
     "Directions",
+    "Figure",
     "FileFormatError",
     "Fixed",
     "Free",

@@ -12,7 +12,9 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 LONGEST = 80  # lines
 
 
-@pytest.mark.parametrize("path", sorted(p for p in EXAMPLES.glob("*.py") if p.name != "common.py"), ids=lambda p: p.stem)
+@pytest.mark.parametrize(
+    "path", sorted(p for p in EXAMPLES.glob("*.py") if p.name != "common.py"), ids=lambda p: p.stem
+)
 def test_example(path: Path, tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, path, "--out", tmp_path], capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

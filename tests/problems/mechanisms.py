@@ -70,7 +70,9 @@ def andrews(g: dict[str, Any]) -> uk.World:
     E = s["k3"].at(point(0, -g["ss"]))
     with world.at_once():
         for link, place in (("k2", (-g["d"], 0)), ("k4", (0, -g["e"])), ("k6", (g["zf"], 0))):
-            world.connect(E, s[link].at(point(*place)), uk.Revolute((0, 0, 1)), at="frames", name=f"E-{link}", snap=True)
+            world.connect(
+                E, s[link].at(point(*place)), uk.Revolute((0, 0, 1)), at="frames", name=f"E-{link}", snap=True
+            )
     world.spring(world.ground.at(point(*g["C"])), s["k3"].at(point(g["sd"], -g["sc"])), g["c0"], length=g["l0"])
     return world
 
@@ -85,7 +87,9 @@ def bricard(g: dict[str, Any]) -> tuple[uk.World, uk.Figure]:
         d = along / L
         inertia = m * (L**2 + c**2) / 12 * (np.eye(3) - np.outer(d, d)) + m * c**2 / 6 * np.outer(d, d)
         at = uk.Pose(places[k] - (places[k - 1] if k else 0))
-        b.link(f"rod{k + 1}", f"rod{k}" if k else "world", uk.Revolute(axes[k]), at, mass=m, com=along / 2, inertia=inertia)
+        b.link(
+            f"rod{k + 1}", f"rod{k}" if k else "world", uk.Revolute(axes[k]), at, mass=m, com=along / 2, inertia=inertia
+        )
     world = uk.World(g["gravity"])
     figure = world.add(b.build(), name="b")
     world.connect(world.ground, figure["rod5"], uk.Revolute(axes[5]), at=uk.Pose(places[5]), name="P6")
@@ -96,7 +100,9 @@ def governor(g: dict[str, Any]) -> uk.World:
     L, a, H, w = g["L"], g["a"], g["H"], g["w"]
     b = uk.Builder("governor")
 
-    b.link("shaft", "world", Z, mass=g["m_shaft"], com=(0, 0, H / 2), inertia=_square_bar(g["m_shaft"], H, w, (0, 0, 1)))
+    b.link(
+        "shaft", "world", Z, mass=g["m_shaft"], com=(0, 0, H / 2), inertia=_square_bar(g["m_shaft"], H, w, (0, 0, 1))
+    )
     cube = g["m_slider"] * g["b"] ** 2 / 6
     b.link("slider", "shaft", uk.Prismatic((0, 0, 1)), mass=g["m_slider"], inertia=(cube, cube, cube))
     for side, sign in (("right", 1.0), ("left", -1.0)):
@@ -147,10 +153,20 @@ def slider_crank_spatial(g: dict[str, Any]) -> tuple[uk.World, uk.Figure]:
     first = np.arctan2(d[1] / np.sin(second), -d[2] / np.sin(second))
     crank_inertia = (g["Ixx1"], g["Ixx1"], 0)
     b = uk.Builder("crank")
-    b.link("crank", "world", uk.Revolute((1, 0, 0)), uk.Pose(A), mass=g["m1"], com=(0, 0, g["lAB"] / 2), inertia=crank_inertia)
+    b.link(
+        "crank",
+        "world",
+        uk.Revolute((1, 0, 0)),
+        uk.Pose(A),
+        mass=g["m1"],
+        com=(0, 0, g["lAB"] / 2),
+        inertia=crank_inertia,
+    )
     b.link("slider", "world", uk.Prismatic((1, 0, 0)), mass=g["m3"], inertia=(1, 1, 1))
     rod_inertia = (g["Ixx2"], g["It2"], g["It2"])
-    b.link("rod", "slider", uk.Universal((1, 0, 0), (0, 1, 0)), mass=g["m2"], com=(reach / 2, 0, 0), inertia=rod_inertia)
+    b.link(
+        "rod", "slider", uk.Universal((1, 0, 0), (0, 1, 0)), mass=g["m2"], com=(reach / 2, 0, 0), inertia=rod_inertia
+    )
     world = uk.World((0, 0, -g["g"]))
     figure = world.add(b.build(), name="c", q=[g["theta"], x, first, second])
     tip, end = figure["crank"].at(uk.Pose((0, 0, g["lAB"]))), figure["rod"].at(uk.Pose((reach, 0, 0)))

@@ -38,7 +38,7 @@ class Mobility:
         H: d theta_S / d theta_G (eq. 17).  W: d theta_O / d theta_G of the tree's freedoms (eq. 4).
         S: d theta_A / d theta_G of the `actuated` freedoms (eq. 6).
         J_C: the constraint matrix (eq. 11).
-        bias: accelerations of the tree's freedoms when those of theta_G are zero: H_dot theta_G_dot (eq. 21) for theta_S.
+        bias: accelerations of the tree's freedoms when those of theta_G are zero: H_dot theta_G_dot (eq. 21).
     """
 
     dof: int

@@ -91,6 +91,10 @@ class Pose:
         return cls(position, quaternion_product(turned, (np.cos(roll), np.sin(roll), 0, 0)))
 
     @property
+    def is_identity(self) -> bool:
+        return not self.position.any() and not self.quaternion[1:].any()
+
+    @property
     def R(self) -> Array:
         """Rotation matrix R_AB."""
         return rotation_matrix(self.quaternion)

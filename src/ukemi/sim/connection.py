@@ -84,7 +84,10 @@ class Connection:
     @property
     def wrench(self) -> Array:
         """Force and moment (6) on link a, in a's coordinates at the connection, under the last torques [N, N m]."""
-        return self.world.connection_wrench(self) if self.active else np.zeros(6)
+        if not self.active:
+            return np.zeros(6)
+        wrench: Array = self.world.connection_wrenches()[self.world.connections.index(self)]
+        return wrench
 
     @property
     def gap(self) -> float:

@@ -14,6 +14,8 @@ from ukemi.errors import FileFormatError
 from ukemi.model.arrays import Array
 
 FORMAT = 1
+#: what the names of connection wrenches begin with in the file
+WRENCH = "wrench of "
 ARRAYS = ("time", "q", "v", "tau", "energy", "poses")
 
 
@@ -26,6 +28,7 @@ class Recording:
         q, v, tau: (n, nq), (n, nv), (n, nv): coordinates, velocities, joint torques.
         energy: (n,) kinetic and potential energy [J].
         poses: (n, nlinks, 4, 4) of all links in the world.
+        wrenches: {connection: (n, 6)} on its link a, in a's coordinates [N, N m]; NaN while it is not connected.
         contacts: what touched, per sample.
         events: what happened, in order of time.
         link_names, joint_names: of the world that ran.
@@ -37,6 +40,7 @@ class Recording:
     tau: Array
     energy: Array
     poses: Array
+    wrenches: dict[str, Array] = field(default_factory=dict)
     contacts: list[Any] = field(default_factory=list)
     events: list[Any] = field(default_factory=list)
     link_names: tuple[str, ...] = ()
@@ -57,6 +61,7 @@ class Recording:
             "events": self.events,
         }
         arrays = {name: getattr(self, name) for name in ARRAYS}
+        arrays |= {f"{WRENCH}{name}": wrench for name, wrench in self.wrenches.items()}
         np.savez_compressed(path, about=np.array(json.dumps(about)), **arrays)
         return path
 
@@ -71,6 +76,11 @@ class Recording:
             with np.load(path, allow_pickle=False) as file:
                 about = json.loads(str(file["about"]))
                 arrays = {name: np.asarray(file[name], dtype=np.float64) for name in ARRAYS}
+                held = {
+                    name.removeprefix(WRENCH): np.asarray(file[name], dtype=np.float64)
+                    for name in file.files
+                    if name.startswith(WRENCH)
+                }
         except FileNotFoundError:
             raise FileFormatError(path, None, "no such file") from None
         except (OSError, KeyError, ValueError, BadZipFile, EOFError) as cause:
@@ -87,6 +97,7 @@ class Recording:
             tau,
             energy,
             poses,
+            held,
             events=list(about.get("events", [])),
             link_names=tuple(about.get("link_names", ())),
             joint_names=tuple(about.get("joint_names", ())),

@@ -124,6 +124,7 @@ class _Log:
         self.q, self.v = np.full((samples, world.model.nq), np.nan), np.full((samples, world.model.nv), np.nan)
         self.tau = np.zeros_like(self.v)
         self.poses = np.empty((samples, world.model.nlinks, 4, 4))
+        self.wrenches: dict[str, Array] = {}
         self.count = 0
 
     def note(self, control: Control | ArrayLike | None) -> None:
@@ -135,6 +136,10 @@ class _Log:
             self.q[k], self.v[k] = world.q, world.v
             if control is not None:
                 self.tau[k] = control(world.time, world.q, world.v) if callable(control) else control
+        if world.connections:
+            for connection, wrench in zip(world.connections, world.connection_wrenches(), strict=True):
+                empty = np.full((len(self.time), 6), np.nan)
+                self.wrenches.setdefault(connection.name, empty)[k] = wrench
         self.count += 1
 
     def recording(self) -> Recording:
@@ -144,7 +149,8 @@ class _Log:
             self.v,
             self.tau,
             self.energy,
-            poses=self.poses,
+            self.poses,
+            self.wrenches,
             events=self.world.events[self.first_event :],
             link_names=self.model.link_names,
             joint_names=self.model.joint_names,

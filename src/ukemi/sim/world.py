@@ -193,9 +193,9 @@ class World:
     ) -> Connection:
         """Joins two links by a joint, now or when a condition becomes true; velocities jump so that they fit.
 
-        at: where the joint stands: None at frame a, wherever frame b is; a Pose in the world; or ``"frames"``: frame a
-            and frame b are the joint's two frames and must meet (all but the joint's own freedoms) within 1e-6, or
-            ``snap=True`` moves the figures by the least that makes them.
+        at: where the joint stands: None at frame a (at frame b if a is the bare ground), holding the other link as it
+            is; a Pose in the world; or ``"frames"``: frame a and frame b are the joint's two frames and must meet (all
+            but the joint's own freedoms) within 1e-6, or ``snap=True`` moves the figures by the least that makes them.
         break_force: cuts the connection when its force exceeds this [N], or (force, moment), or when a function of the
             connection becomes positive.
         restitution: share of the relative velocity that comes back in the fixed directions, one or one per direction.
@@ -303,7 +303,8 @@ class World:
             return
         if at is not None and not isinstance(at, Pose):
             raise InvalidInputError(f"at: expected None, a Pose in the world, or 'frames', got {at!r}")
-        X = connection.a.X_W if at is None else at.matrix
+        here = connection.b if connection.a.name is None and connection.a.pose.is_identity else connection.a
+        X = here.X_W if at is None else at.matrix
         for end in ("a", "b"):
             handle = getattr(connection, end)
             link = np.eye(4) if handle.name is None else self.link_pose(handle.name)
@@ -416,19 +417,20 @@ class World:
     def _on_a(self, forces: Array, springs: bool = True) -> Array:
         """(connections, 6): what forces along the rows do to each link a, in its coordinates at the connection."""
         _, wrenches = self.closed.wrenches(self.q, self.v, forces)
+        poses = link_poses(self.model, self.q)
         if not springs:
             _, idle = self.closed.wrenches(self.q, self.v, np.zeros(len(forces)))
             wrenches[:, :6] -= idle[:, :6]
         out = np.zeros((len(self.connections), 6))
         for k, connection in enumerate(self.connections):
-            R = np.eye(3) if connection.a.name is None else self.link_pose(connection.a.name)[:3, :3]
+            R = np.eye(3) if connection.a.name is None else poses[self.model.link_index(connection.a.name), :3, :3]
             out[k] = -np.concatenate([R.T @ wrenches[k, :3], R.T @ wrenches[k, 3:6]])
         return out
 
-    def connection_wrench(self, connection: Connection) -> Array:
-        """See `Connection.wrench`."""
+    def connection_wrenches(self) -> Array:
+        """(connections, 6): see `Connection.wrench`."""
         _, forces = self.closed.dynamics(self.q, self.v, self.tau, None, self.gravity)
-        return self._on_a(self.closed.least_norm(forces))[self.connections.index(connection)]
+        return self._on_a(self.closed.least_norm(forces))
 
     def connection_gap(self, connection: Connection) -> float:
         """See `Connection.gap`."""
@@ -455,12 +457,16 @@ class World:
         """
         torques = np.zeros(self.model.nv) if tau is None else tau
         if formulation == "minimal":
-            required = tree_inverse_dynamics(self.model, self.q, self.v, np.zeros(self.model.nv), external, self.gravity)
-            return minimal_forward_dynamics(self.mobility(), mass_matrix(self.model, self.q), required, np.asarray(torques))
+            required = tree_inverse_dynamics(
+                self.model, self.q, self.v, np.zeros(self.model.nv), external, self.gravity
+            )
+            return minimal_forward_dynamics(
+                self.mobility(), mass_matrix(self.model, self.q), required, np.asarray(torques)
+            )
         if formulation != "forces":
             raise InvalidInputError(f"formulation: expected 'forces' or 'minimal', got {formulation!r}")
         a, _ = self.closed.dynamics(self.q, self.v, torques, external, self.gravity)
-        self.tau = np.array(torques, dtype=np.float64)
+        self.tau = np.asarray(torques, dtype=np.float64)
         return a
 
     def inverse_dynamics(
