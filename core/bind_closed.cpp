@@ -68,10 +68,11 @@ struct State {
 struct PyClosed {
     nb::object owner;
     const Tree* tree;
+    std::vector<int> links_a;
     ClosedChain chain;
 
     PyClosed(nb::object t, const std::vector<int>& links_a, const std::vector<int>& links_b, const std::vector<int>& lin, const std::vector<int>& rot, nb::handle numbers)
-        : owner(t), tree(&nb::cast<const Tree&>(t)), chain(*tree, parse(*tree, links_a, links_b, lin, rot, numbers)) {}
+        : owner(t), tree(&nb::cast<const Tree&>(t)), links_a(links_a), chain(*tree, parse(*tree, links_a, links_b, lin, rot, numbers)) {}
 
     static Loops parse(const Tree& tree, const std::vector<int>& links_a, const std::vector<int>& links_b, const std::vector<int>& lin, const std::vector<int>& rot, nb::handle numbers) {
         const Array x("numbers", numbers.ptr());
@@ -118,12 +119,25 @@ struct PyClosed {
         chain.state(s.q.data(), s.v.data(), error, rate);
         return nb::make_tuple(e_out, r_out);
     }
+    /// Turns wrenches from the coordinates of body a into those of link a, which may be fixed to it.
+    void in_links(double* on_a) const {
+        for (std::size_t i = 0; i < links_a.size(); ++i, on_a += 6) {
+            if (links_a[i] < 0) continue;
+            const Mat3<double>& R = tree->links[static_cast<std::size_t>(links_a[i])].R;
+            for (double* w : {on_a, on_a + 3}) {
+                const double x = w[0], y = w[1], z = w[2];
+                w[0] = R.xx * x + R.yx * y + R.zx * z, w[1] = R.xy * x + R.yy * y + R.zy * z, w[2] = R.xz * x + R.yz * y + R.zz * z;
+            }
+        }
+    }
+    /// Energy in the springs, and what acts on each link a: (loops, 6) in its coordinates, at the connection.
     nb::tuple wrenches(nb::handle q, nb::handle v, nb::handle lambda) {
         const State s(*tree, q, v);
         const Array l = per_row("lambda", lambda);
         double* out;
-        nb::object w_out = nb::steal(new_array({static_cast<npy_intp>(chain.loops().items.size()), 9}, false, &out));
-        const double energy = chain.wrenches(s.q.data(), s.v.data(), l.data(), out);
+        nb::object w_out = nb::steal(new_array({static_cast<npy_intp>(links_a.size()), 6}, false, &out));
+        const double energy = chain.wrenches(s.q.data(), s.v.data(), l.data(), true, out);
+        in_links(out);
         return nb::make_tuple(energy, w_out);
     }
     nb::tuple respond(nb::handle q, nb::handle v, nb::handle change) {
@@ -133,6 +147,26 @@ struct PyClosed {
         nb::object i_out = nb::steal(new_array({chain.rows()}, false, &impulse)), d_out = nb::steal(new_array({tree->nv}, false, &dv));
         chain.respond(s.q.data(), s.v.data(), c.data(), impulse, dv);
         return nb::make_tuple(i_out, d_out);
+    }
+    /// New v, position error, energy lost, and what the impulses do to each link a: (loops, 6) in its coordinates.
+    nb::tuple jump(nb::handle q, nb::handle v, nb::handle restitution) {
+        const State s(*tree, q, v);
+        const Array e = per_row("restitution", restitution);
+        double *v_new, *on_a;
+        nb::object v_out = nb::steal(new_array({tree->nv}, false, &v_new)), w_out = nb::steal(new_array({static_cast<npy_intp>(links_a.size()), 6}, false, &on_a));
+        std::copy(s.v.data(), s.v.data() + tree->nv, v_new);
+        std::vector<double> impulse(static_cast<std::size_t>(chain.rows()));
+        const double before = kinetic(s.q.data(), s.v.data());
+        const double gap = chain.jump(s.q.data(), v_new, e.data(), impulse.data(), on_a);
+        in_links(on_a);
+        return nb::make_tuple(v_out, gap, before - kinetic(s.q.data(), v_new), w_out);
+    }
+    double kinetic(const double* q, const double* v) const {
+        double out[11];
+        Batch b;
+        b.tree = tree, b.q.data = q, b.v.data = v, b.out = out;
+        run_here(kernels().mechanics, b, 0, 1);
+        return out[9];
     }
     nb::tuple project(nb::handle q, nb::handle v) {
         const State s(*tree, q, v);
@@ -166,6 +200,7 @@ void bind_closed(nb::module_& m) {
         .def("state", &PyClosed::state, nb::arg("q").none(), nb::arg("v").none())
         .def("wrenches", &PyClosed::wrenches, nb::arg("q").none(), nb::arg("v").none(), nb::arg("lambda_").none())
         .def("respond", &PyClosed::respond, nb::arg("q").none(), nb::arg("v").none(), nb::arg("change").none())
+        .def("jump", &PyClosed::jump, nb::arg("q").none(), nb::arg("v").none(), nb::arg("restitution").none())
         .def("project", &PyClosed::project, nb::arg("q").none(), nb::arg("v").none())
         .def("least_norm", &PyClosed::least_norm, nb::arg("lambda_").none())
         .def("dependent_rows", [](PyClosed& c) { return c.chain.dependent_rows(); });

@@ -496,19 +496,25 @@ inline void closed_state(const Tree& tree, const Loops& loops, const double* q, 
     std::copy(work.error, work.error + loops.rows, error);
     std::copy(work.rate, work.rate + loops.rows, rate);
 }
-/// For each loop the wrench that acts on B, of its rows (lambda) and its springs and dampers: force, moment at the
-/// origin of B, and that origin, in world axes (9 per loop). Returns the energy in the springs.
-inline double closed_wrenches(const Tree& tree, const Loops& loops, const double* q, const double* v, const double* lambda, void* memory, double* out) {
+/// Errors and rates of all rows, of the state that was prepared.
+inline void closed_errors(const Tree& tree, const Loops& loops, void* memory, double* error, double* rate) {
+    const ClosedWork work = closed_work(tree, loops, memory);
+    std::copy(work.error, work.error + loops.rows, error);
+    std::copy(work.rate, work.rate + loops.rows, rate);
+}
+/// For each loop the wrench that acts on A, of its rows (lambda) and, if asked for, its springs and dampers: force and
+/// moment at the origin of B, in the coordinates of body a (6 per loop). Returns the energy in the springs.
+inline double closed_wrenches(const Tree& tree, const Loops& loops, const double* q, const double* v, const double* lambda, bool springs, void* memory, double* out) {
     const ClosedWork work = closed_work(tree, loops, memory);
     world_motion_at(tree, loops, q, v, work);
     double energy = 0;
     for (const Loop& loop : loops.items) {
         const Relative r = relative_motion(loop, work);
         Force<double> F{zero3<double>(), zero3<double>()};
-        if (loop.elastic) energy += elastic_wrench(loop, r, F);
+        if (loop.elastic && springs) energy += elastic_wrench(loop, r, F);
         for_each_row(loop, r, [&](int k, const Vec3<double>& f, const Vec3<double>& n, double, double, double) { F.f += f * lambda[k], F.n += n * lambda[k]; });
-        write3(out, r.X_A.R * F.f), write3(out + 3, r.X_A.R * F.n), write3(out + 6, r.at);
-        out += 9;
+        write3(out, -(loop.X_a.R * F.f)), write3(out + 3, -(loop.X_a.R * F.n));
+        out += 6;
     }
     return energy;
 }

@@ -26,7 +26,9 @@ public:
     }
     void jacobian(const double* q, const double* v, double* H, double* rate_v) { k_.closed_jacobian(tree_, loops_, q, v, memory_, H, rate_v); }
     void state(const double* q, const double* v, double* error, double* rate) { k_.closed_state(tree_, loops_, q, v, memory_, error, rate); }
-    double wrenches(const double* q, const double* v, const double* lambda, double* out) { return k_.closed_wrenches(tree_, loops_, q, v, lambda, memory_, out); }
+    double wrenches(const double* q, const double* v, const double* lambda, bool springs, double* out) {
+        return k_.closed_wrenches(tree_, loops_, q, v, lambda, springs, memory_, out);
+    }
     void respond(const double* q, const double* v, const double* change, double* impulse, double* dv, bool careful = false) {
         k_.closed_prepare(tree_, loops_, q, v, careful, memory_);
         k_.closed_respond(tree_, loops_, q, memory_, change, impulse, dv);
@@ -39,6 +41,20 @@ public:
         for (int r = 0; r < loops_.rows; ++r)
             if (pivots[r] == 0) found.push_back(r);
         return found;
+    }
+
+    /// Velocity jump: rows from `first` on change their velocity by -(1 + restitution) of it, the others stop. Leaves the
+    /// new v, the impulses along the rows (least norm) and what they do to the bodies a (6 per loop, see closed_wrenches);
+    /// returns the largest position error of the rows.
+    double jump(const double* q, double* v, const double* restitution, double* impulse, double* wrenches) {
+        k_.closed_prepare(tree_, loops_, q, v, false, memory_);
+        state_of_prepared();
+        for (std::size_t r = 0; r < rate_.size(); ++r) change_[r] = -(1 + restitution[r]) * rate_[r];
+        k_.closed_respond(tree_, loops_, q, memory_, change_.data(), impulse, dv_.data());
+        for (int i = 0; i < tree_.nv; ++i) v[i] += dv_[static_cast<std::size_t>(i)];
+        least_norm(impulse);
+        this->wrenches(q, v, impulse, false, wrenches);
+        return largest(error_);
     }
 
     /// Moves q, then v, by the least (in the metric of the inertia) that closes the loops. v loses what does not fit:
@@ -74,6 +90,10 @@ public:
     }
 
 private:
+    void state_of_prepared() {
+        k_.closed_errors(tree_, loops_, memory_, error_.data(), rate_.data());
+    }
+
     /// Positions are corrected down to rounding and velocities always: what is left of an error along a nearly dependent
     /// direction would grow by the inverse of its singular value when the chain passes the singular pose.
     static constexpr double closed_to = 1e-15;

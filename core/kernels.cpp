@@ -143,6 +143,7 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::closed_prepare,
     ukemi::UKEMI_LEVEL::closed_respond,
     ukemi::UKEMI_LEVEL::closed_state,
+    ukemi::UKEMI_LEVEL::closed_errors,
     ukemi::UKEMI_LEVEL::closed_wrenches,
     ukemi::UKEMI_LEVEL::closed_jacobian,
     ukemi::UKEMI_LEVEL::closed_pivots,

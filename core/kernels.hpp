@@ -37,7 +37,8 @@ struct Kernels {
     void (*closed_prepare)(const Tree&, const Loops&, const double* q, const double* v, bool careful, void* memory);
     void (*closed_respond)(const Tree&, const Loops&, const double* q, void* memory, const double* change, double* impulse, double* dv);
     void (*closed_state)(const Tree&, const Loops&, const double* q, const double* v, void* memory, double* error, double* rate);
-    double (*closed_wrenches)(const Tree&, const Loops&, const double* q, const double* v, const double* lambda, void* memory, double* out);
+    void (*closed_errors)(const Tree&, const Loops&, void* memory, double* error, double* rate);
+    double (*closed_wrenches)(const Tree&, const Loops&, const double* q, const double* v, const double* lambda, bool springs, void* memory, double* out);
     void (*closed_jacobian)(const Tree&, const Loops&, const double* q, const double* v, void* memory, double* H, double* rate_v);
     const double* (*closed_pivots)(const Tree&, const Loops&, void* memory);
     void (*closed_least_norm)(const Tree&, const Loops&, void* memory, double* lambda);

@@ -18,12 +18,8 @@ def swing() -> uk.Model:
     """Two rods and a plate, hinged at the top."""
     rods = [uk.Capsule(0.015, ROPE, at=uk.Pose((0, y, -ROPE / 2))) for y in (-0.24, 0.24)]
     plate = uk.Box((*PLATE, 0.03), at=uk.Pose((0, 0, -ROPE)))
-    joint, at = uk.Revolute((0, 1, 0)), uk.Pose((0, 0, TOP))
-    return (
-        uk.Builder("swing")
-        .link("swing", "world", joint, at, mass=8.0, shapes=[*rods, plate], joint_name="hinge")
-        .build()
-    )
+    hinge = {"joint": uk.Revolute((0, 1, 0)), "at": uk.Pose((0, 0, TOP)), "joint_name": "hinge"}
+    return uk.Builder("swing").link("swing", mass=8.0, shapes=[*rods, plate], **hinge).build()
 
 
 def seated(model: uk.Model) -> np.ndarray:

@@ -382,3 +382,16 @@ def test_a_structure_without_freedom_stands_still_and_says_so() -> None:
     assert "Nothing can move" in world.mobility().summary()
     uk.Simulation(world, 1e-3).run(0.1)
     assert abs(world.q[0] - 1.0) < 1e-12
+
+
+def test_an_impulse_holds_no_part_of_the_springs() -> None:
+    """A stretched spring pulls with a force, not with an impulse: connecting elsewhere at rest gives none."""
+    b = uk.Builder("mass")
+    b.link("mass", joint=uk.Free(), mass=2, inertia=(1, 1, 1))
+    world = uk.World()
+    mass = world.add(b.build(), q=[0, 0, 1, 1, 0, 0, 0])
+    spring = world.spring(world.ground, mass["mass"], 100.0, length=0.5)
+    assert np.allclose(spring.wrench, (0, 0, 50, 0, 0, 0))  # on the ground: pulled up
+    grip = world.connect(mass["mass"], world.ground, uk.Fixed())
+    assert np.abs(grip.impulse).max() == 0
+    assert np.allclose(grip.wrench[:3], (0, 0, 50 + 2 * 9.81))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy as np
@@ -19,7 +20,7 @@ from ukemi.model.arrays import Array
 from ukemi.model.arrays import numbers as checked_numbers
 from ukemi.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute, Spherical, Universal
 from ukemi.model.model import Model
-from ukemi.model.pose import Pose
+from ukemi.model.pose import IDENTITY, Pose
 
 
 @dataclass(frozen=True)
@@ -99,26 +100,27 @@ def _elastic(joint: Joint, directions: Sequence[int]) -> tuple[Array, Array]:
     return stiffness, damping
 
 
+@lru_cache(maxsize=1024)
 def _rows(joint: Joint | Directions) -> tuple[Pose, _Rows]:
     """The frame in which the joint's directions are axes, and its rows there."""
     z = np.array((0.0, 0, 1))
     match joint:
         case Directions():
-            return Pose(), _rows_of_directions(joint)
+            return IDENTITY, _rows_of_directions(joint)
         case Fixed():
-            return Pose(), _Rows(0b111, 3)
+            return IDENTITY, _Rows(0b111, 3)
         case Revolute():
             return _towards(np.asarray(joint.axis)), _Rows(0b111, 2, z, z, *_elastic(joint, [5]))
         case Prismatic():
             return _towards(np.asarray(joint.axis)), _Rows(0b011, 3, z, z, *_elastic(joint, [2]))
         case Universal():
-            return Pose(), _Rows(0b111, 1, np.asarray(joint.first), np.asarray(joint.second), *_elastic(joint, []))
+            return IDENTITY, _Rows(0b111, 1, np.asarray(joint.first), np.asarray(joint.second), *_elastic(joint, []))
         case Spherical():
-            return Pose(), _Rows(0b111, 0, z, z, *_elastic(joint, [3, 4, 5]))
+            return IDENTITY, _Rows(0b111, 0, z, z, *_elastic(joint, [3, 4, 5]))
         case Planar():
             return _towards(np.asarray(joint.normal)), _Rows(0b100, 2, z, z, *_elastic(joint, []))
         case Free():
-            return Pose(), _Rows(0, 0, z, z, *_elastic(joint, [0, 1, 2, 3, 4, 5]))
+            return IDENTITY, _Rows(0, 0, z, z, *_elastic(joint, [0, 1, 2, 3, 4, 5]))
     raise InvalidInputError(f"connect: expected a joint or Directions, got {joint!r}")
 
 
@@ -158,9 +160,11 @@ class VirtualLink:
     def frames(self) -> tuple[Pose, Pose]:
         """A and B turned so that the joint's directions are their axes."""
         turned, _ = _rows(self.joint)
+        if turned.is_identity:
+            return self.X_a, self.X_b
         return self.X_a @ turned, self.X_b @ turned
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """Number of fixed directions."""
         if self.axial is not None:
@@ -168,6 +172,7 @@ class VirtualLink:
         _, rows = _rows(self.joint)
         return rows.lin.bit_count() + rows.rot
 
+    @cached_property
     def core_numbers(self) -> tuple[int, int, Array]:
         """Fixed translations, fixed rotations, and the core's numbers."""
         if self.axial is not None:
@@ -175,14 +180,14 @@ class VirtualLink:
         else:
             _, rows = _rows(self.joint)
         A, B = self.frames()
-        numbers = [*A.R.ravel(), *A.position, *B.R.ravel(), *B.position, *rows.axis1, *rows.axis2]
-        numbers += [rows.axis1 @ rows.axis2, *rows.stiffness, *rows.damping, float(self.axial is not None), self.length]
-        return rows.lin, rows.rot, np.array(numbers, dtype=np.float64)
+        scalars = (float(rows.axis1 @ rows.axis2),), (float(self.axial is not None), self.length)
+        frames = (A.R.ravel(), A.position, B.R.ravel(), B.position, rows.axis1, rows.axis2)
+        return rows.lin, rows.rot, np.concatenate((*frames, scalars[0], rows.stiffness, rows.damping, scalars[1]))
 
 
 def closed_chain(model: Model, virtual: Sequence[VirtualLink]) -> _core.ClosedChain:
     """The core's closed chain of a model and its virtual links."""
-    parts = [link.core_numbers() for link in virtual]
+    parts = [link.core_numbers for link in virtual]
     return _core.ClosedChain(
         model.tree,
         [link.a for link in virtual],

@@ -56,9 +56,10 @@ class Pose:
     ``X_AC = X_AB @ X_BC``; ``X_AB.apply(p_B)`` gives points in A. A pose never changes.
     """
 
-    __slots__ = ("position", "quaternion")
+    __slots__ = ("_R", "_quaternion", "position")
     position: Array
-    quaternion: Array
+    _R: Array | None
+    _quaternion: Array | None
 
     def __init__(self, position: ArrayLike = (0, 0, 0), quaternion: ArrayLike = (1, 0, 0, 0)) -> None:
         q = numbers("Pose.quaternion", quaternion, (4,))
@@ -66,7 +67,17 @@ class Pose:
         if length < 1e-12:
             raise InvalidInputError("Pose.quaternion: expected (w, x, y, z) of length 1, got zero")
         object.__setattr__(self, "position", numbers("Pose.position", position, (3,)))
-        object.__setattr__(self, "quaternion", q if abs(length - 1) < 1e-15 else frozen(q / length))
+        object.__setattr__(self, "_quaternion", q if abs(length - 1) < 1e-15 else frozen(q / length))
+        object.__setattr__(self, "_R", None)
+
+    @classmethod
+    def from_rotation(cls, R: Array, position: Array) -> Pose:
+        """From a rotation matrix that is known to be one."""
+        pose = cls.__new__(cls)
+        object.__setattr__(pose, "position", position)
+        object.__setattr__(pose, "_quaternion", None)
+        object.__setattr__(pose, "_R", R)
+        return pose
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Pose never changes: cannot set {name}")
@@ -92,12 +103,24 @@ class Pose:
 
     @property
     def is_identity(self) -> bool:
-        return not self.position.any() and not self.quaternion[1:].any()
+        return self is IDENTITY or (not self.position.any() and bool((self.R == IDENTITY.R).all()))
+
+    @property
+    def quaternion(self) -> Array:
+        """(w, x, y, z)."""
+        if self._quaternion is None:
+            assert self._R is not None
+            object.__setattr__(self, "_quaternion", frozen(quaternion_of(self._R)))
+        assert self._quaternion is not None
+        return self._quaternion
 
     @property
     def R(self) -> Array:
         """Rotation matrix R_AB."""
-        return rotation_matrix(self.quaternion)
+        if self._R is None:
+            object.__setattr__(self, "_R", frozen(rotation_matrix(self.quaternion)))
+        assert self._R is not None
+        return self._R
 
     @property
     def matrix(self) -> Array:
@@ -108,17 +131,17 @@ class Pose:
         return X
 
     def __matmul__(self, other: Pose) -> Pose:
-        return Pose(
-            self.position + self.R @ other.position,
-            quaternion_product(self.quaternion, other.quaternion),
-        )
+        return Pose.from_rotation(self.R @ other.R, self.position + self.R @ other.position)
 
     def inverse(self) -> Pose:
         """X_BA."""
-        w, x, y, z = self.quaternion
-        return Pose(-self.R.T @ self.position, np.array((w, -x, -y, -z)))
+        return Pose.from_rotation(self.R.T, -self.R.T @ self.position)
 
     def apply(self, points: ArrayLike) -> Array:
         """Points (..., 3) of B, in A."""
         moved: Array = np.asarray(points, dtype=np.float64) @ self.R.T + self.position
         return moved
+
+
+#: No shift, no turn.
+IDENTITY = Pose()

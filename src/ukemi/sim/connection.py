@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ukemi.chain.virtual import Directions, Spring
+from ukemi.chain.virtual import Directions, Spring, VirtualLink
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.joints import Joint
-from ukemi.model.pose import Pose
+from ukemi.model.pose import IDENTITY, Pose
 
 if TYPE_CHECKING:
     from ukemi.sim.world import World
@@ -29,7 +29,7 @@ class LinkHandle:
     world: World
     #: name in World.model; None: the ground
     name: str | None
-    pose: Pose = field(default_factory=Pose)
+    pose: Pose = IDENTITY
 
     def at(self, pose: Pose) -> LinkHandle:
         """The frame at ``pose`` in this one."""
@@ -80,6 +80,8 @@ class Connection:
     active: bool = False
     impulse: Array = field(default_factory=lambda: np.zeros(6))
     energy_lost: float = 0.0
+    #: what the chain knows it as, in the present structure
+    virtual: VirtualLink | None = None
 
     @property
     def wrench(self) -> Array:

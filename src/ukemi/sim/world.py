@@ -24,7 +24,7 @@ from ukemi.dynamics.forward import mass_matrix
 from ukemi.dynamics.inverse import bias as tree_bias
 from ukemi.dynamics.inverse import inverse_dynamics as tree_inverse_dynamics
 from ukemi.dynamics.kinematics import jacobian, link_poses
-from ukemi.dynamics.momentum import energy, kinetic_energy
+from ukemi.dynamics.momentum import energy
 from ukemi.errors import InvalidInputError, ModelError, SingularError, UnknownNameError
 from ukemi.model.arrays import Array, numbers
 from ukemi.model.description import WORLD, Description, LinkDescription
@@ -286,7 +286,8 @@ class World:
             for connection in new:
                 self._place(connection, at)
             self._activate(new)
-            self._meet(new, snap)
+            if snap:
+                self._snap(new)
             if self._held is not None:
                 self._held += new
             else:
@@ -299,16 +300,26 @@ class World:
 
     def _place(self, connection: Connection, at: Pose | str | None) -> None:
         """Puts the joint's two frames where ``at`` says."""
-        if at == "frames":
+        if isinstance(at, str) and at == "frames":
             return
         if at is not None and not isinstance(at, Pose):
             raise InvalidInputError(f"at: expected None, a Pose in the world, or 'frames', got {at!r}")
-        here = connection.b if connection.a.name is None and connection.a.pose.is_identity else connection.a
-        X = here.X_W if at is None else at.matrix
+        poses = link_poses(self.model, self.q)
+
+        def link_pose(handle: LinkHandle) -> Pose | None:
+            if handle.name is None:
+                return None
+            X = poses[self.model.link_index(handle.name)]
+            return Pose.from_rotation(X[:3, :3], X[:3, 3])
+
+        if at is None:
+            here = connection.b if connection.a.name is None and connection.a.pose.is_identity else connection.a
+            link = link_pose(here)
+            at = here.pose if link is None else link @ here.pose
         for end in ("a", "b"):
             handle = getattr(connection, end)
-            link = np.eye(4) if handle.name is None else self.link_pose(handle.name)
-            setattr(connection, end, LinkHandle(self, handle.name, Pose.from_matrix(np.linalg.inv(link) @ X)))
+            link = link_pose(handle)
+            setattr(connection, end, LinkHandle(self, handle.name, at if link is None else link.inverse() @ at))
 
     def _activate(self, new: list[Connection]) -> None:
         for connection in new:
@@ -316,40 +327,31 @@ class World:
         self.connections = [*self.connections, *new]
         self._changed()
 
-    def _meet(self, new: list[Connection], snap: bool) -> None:
-        gaps = {c.name: self.connection_gap(c) for c in new}
-        name, gap = max(gaps.items(), key=lambda item: item[1])
-        if gap <= MEETING and not snap:
-            return
-        if not snap:
-            raise InvalidInputError(
-                f"connect: the frames of {name!r} are {gap:.3g} m (or rad) apart; bring them together, or snap=True"
-            )
+    def _snap(self, new: list[Connection]) -> None:
         self.q, _, left = self.closed.project(self.q, self.v)
         if left > 1e-9:
-            raise SingularError(f"connect: the loop of {name!r} cannot close: {left:.3g} m (or rad) are left")
+            names = ", ".join(connection.name for connection in new)
+            raise SingularError(f"connect: the loop of {names} cannot close: {left:.3g} m (or rad) are left")
 
     def _jump(self, new: list[Connection]) -> None:
         """Velocity jump at a connection ([SV00] eq. 25-38, [CC00] eq. 13-19), all rows in one solve."""
-        if self.closed.rows == 0:
-            return
-        _, rate = self.closed.state(self.q, self.v)
-        change = -rate
+        restitution = np.zeros(self.closed.rows)
         for connection in new:
-            rows = self._rows(connection)
-            if rows.stop > rows.start:
-                e = np.broadcast_to(np.asarray(connection.restitution, dtype=np.float64), (rows.stop - rows.start,))
+            if np.ndim(connection.restitution) or connection.restitution:
+                e = np.asarray(connection.restitution, dtype=np.float64)
                 if not ((e >= 0) & (e <= 1)).all():
                     raise InvalidInputError(
                         f"restitution: expected numbers from 0 to 1, got {connection.restitution!r}"
                     )
-                change[rows] = -(1 + e) * rate[rows]
-        impulse, dv = self.closed.respond(self.q, self.v, change)
-        impulse = self.closed.least_norm(impulse)
-        before = float(kinetic_energy(self.model, self.q, self.v))
-        self.v = self.v + dv
-        lost = before - float(kinetic_energy(self.model, self.q, self.v))
-        acting = self._on_a(impulse, springs=False)
+                restitution[self._rows(connection)] = e
+        v, gap, lost, acting = self.closed.jump(self.q, self.v, restitution)
+        if gap > MEETING:
+            worst = max(new, key=self.connection_gap)
+            apart = f"{self.connection_gap(worst):.3g} m (or rad) apart"
+            raise InvalidInputError(
+                f"connect: the frames of {worst.name!r} are {apart}; bring them together, or snap=True"
+            )
+        self.v = v
         for connection in new:
             connection.impulse = acting[self.connections.index(connection)]
             connection.energy_lost = lost
@@ -414,23 +416,10 @@ class World:
         self.model, self.q, self.v, self.tau, self.connections, self.figures = snapshot
         self._changed()
 
-    def _on_a(self, forces: Array, springs: bool = True) -> Array:
-        """(connections, 6): what forces along the rows do to each link a, in its coordinates at the connection."""
-        _, wrenches = self.closed.wrenches(self.q, self.v, forces)
-        poses = link_poses(self.model, self.q)
-        if not springs:
-            _, idle = self.closed.wrenches(self.q, self.v, np.zeros(len(forces)))
-            wrenches[:, :6] -= idle[:, :6]
-        out = np.zeros((len(self.connections), 6))
-        for k, connection in enumerate(self.connections):
-            R = np.eye(3) if connection.a.name is None else poses[self.model.link_index(connection.a.name), :3, :3]
-            out[k] = -np.concatenate([R.T @ wrenches[k, :3], R.T @ wrenches[k, 3:6]])
-        return out
-
     def connection_wrenches(self) -> Array:
         """(connections, 6): see `Connection.wrench`."""
         _, forces = self.closed.dynamics(self.q, self.v, self.tau, None, self.gravity)
-        return self._on_a(self.closed.least_norm(forces))
+        return self.closed.wrenches(self.q, self.v, self.closed.least_norm(forces))[1]
 
     def connection_gap(self, connection: Connection) -> float:
         """See `Connection.gap`."""

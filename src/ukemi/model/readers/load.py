@@ -11,9 +11,6 @@ from ukemi.model.description import Description
 from ukemi.model.joints import Joint
 from ukemi.model.model import Model
 from ukemi.model.readers.diagnostics import Diagnostics
-from ukemi.model.readers.mjcf import read_mjcf
-from ukemi.model.readers.urdf import read_urdf
-from ukemi.model.readers.xmltree import read_xml
 
 EXTENSIONS = (".urdf", ".xml", ".mjcf")
 
@@ -49,6 +46,11 @@ def load(path: str | os.PathLike[str], *, base: Joint | None = None) -> Model:
 
 
 def _read(file: Path, base: Joint | None, diagnostics: Diagnostics) -> Description:
+    # the parsers are large: a program that reads no file does not load them
+    from ukemi.model.readers.mjcf import read_mjcf
+    from ukemi.model.readers.urdf import read_urdf
+    from ukemi.model.readers.xmltree import read_xml
+
     extension = file.suffix.lower()
     if extension not in EXTENSIONS:
         hint = "; expand it first: xacro model.xacro > model.urdf" if extension == ".xacro" else ""
