@@ -85,11 +85,13 @@ class Results:
     #: why a case or a peer is missing
     missing: dict[str, str] = field(default_factory=dict)
 
-    def add_race(self, case: str, engines: list[str], seconds: Array, goal: float) -> None:
-        """A race from the times (rounds, engines) of ukemi, who stands first, and the peers."""
+    def add_race(
+        self, case: str, engines: list[str], seconds: Array, goal: float, peers: tuple[str, ...] = PEERS
+    ) -> None:
+        """A race from the times (rounds, engines) of ukemi, who stands first, and the peers that can run it."""
         us = (np.median(seconds, axis=0) * 1e6).tolist()
         spread = dict(zip(engines, (np.percentile(seconds, (25, 75), axis=0) * 1e6).T.tolist(), strict=True))
-        absent = tuple(name for name in PEERS if name not in engines)
+        absent = tuple(name for name in peers if name not in engines)
         self.races.append(Race(case, us[0], dict(zip(engines[1:], us[1:], strict=True)), goal, spread, absent))
 
     @property

@@ -176,6 +176,13 @@ struct PyClosed {
         const double left = chain.project(q_new, v_new);
         return nb::make_tuple(q_out, v_out, left);
     }
+    nb::object spring_torques(nb::handle q, nb::handle v) {
+        const State s(*tree, q, v);
+        double* out;
+        nb::object result = nb::steal(new_array({tree->nv}, false, &out));
+        chain.spring_torques(s.q.data(), s.v.data(), out);
+        return result;
+    }
     nb::object least_norm(nb::handle lambda) {
         const Array l = per_row("lambda", lambda);
         double* out;
@@ -202,6 +209,7 @@ void bind_closed(nb::module_& m) {
         .def("respond", &PyClosed::respond, nb::arg("q").none(), nb::arg("v").none(), nb::arg("change").none())
         .def("jump", &PyClosed::jump, nb::arg("q").none(), nb::arg("v").none(), nb::arg("restitution").none())
         .def("project", &PyClosed::project, nb::arg("q").none(), nb::arg("v").none())
+        .def("spring_torques", &PyClosed::spring_torques, nb::arg("q").none(), nb::arg("v").none())
         .def("least_norm", &PyClosed::least_norm, nb::arg("lambda_").none())
         .def("dependent_rows", [](PyClosed& c) { return c.chain.dependent_rows(); });
 }

@@ -288,7 +288,7 @@ NB_MODULE(_core, m) {
     m.def("lanes", [] { return kernels().lanes; });
     m.def("threads", [] { return thread_count().load(); });
     m.def("set_threads", [](int n) {
-        if (n < 1) throw InputError("InvalidInputError", "threads: expected at least 1, got " + std::to_string(n));
+        if (n < 1 || n > 1024) throw InputError("InvalidInputError", "threads: expected 1 to 1024, got " + std::to_string(n));
         thread_count() = n;
     }, nb::arg("count"));
 }

@@ -21,8 +21,8 @@ inline constexpr double dependent = 1e-9;
 /// The same when loops are closed: rows that are nearly dependent wait for a better pose, or rounding errors of 1e-13
 /// would move the chain by that over the small singular value.
 inline constexpr double nearly_dependent = 1e-5;
-/// A row that nothing can follow (both its bodies stand still there) leaves rounding squared of the largest diagonal.
-inline constexpr double immovable = 1e-14;
+/// A row that its joints cannot follow leaves the square of rounding (1e-12) of what it could move in another direction.
+inline constexpr double immovable = 1e-24;
 
 /// Rows travel side by side, as many as a pack holds.
 inline constexpr int side_by_side = lanes<Pack>;
@@ -56,6 +56,7 @@ struct ClosedWork {
     RowWrenches* wrench;         // per group of rows, six groups' room per loop
     Pack *u, *y;                 // per group of rows and freedom of its path: S^T F and D^-1 S^T F
     double *error, *rate, *rhs;  // per row: H_C's position error, velocity, right-hand side
+    double* bound;               // per row: what B's diagonal could be in the best direction
     double *L, *pivot;           // factor of B in its skyline; pivot 0: dropped
     double* drive;               // per freedom
     double* scratch;             // per row
@@ -80,7 +81,7 @@ inline ClosedWork carve(const Tree& tree, const Loops& loops, Carver& c) {
     w.external = c.take<double>(6 * n);
     w.relative = c.take<Relative>(loops.items.size()), w.wrench = c.take<RowWrenches>(6 * loops.items.size());
     w.u = c.take<Pack>(static_cast<std::size_t>(loops.store) / side_by_side), w.y = c.take<Pack>(static_cast<std::size_t>(loops.store) / side_by_side);
-    w.error = c.take<double>(rows), w.rate = c.take<double>(rows), w.rhs = c.take<double>(rows);
+    w.error = c.take<double>(rows), w.rate = c.take<double>(rows), w.rhs = c.take<double>(rows), w.bound = c.take<double>(rows);
     w.L = c.take<double>(static_cast<std::size_t>(loops.envelope)), w.pivot = c.take<double>(rows);
     w.drive = c.take<double>(nv), w.scratch = c.take<double>(2 * rows), w.qdd = c.take<double>(nv);
     return w;
@@ -158,10 +159,15 @@ inline Vec3<double> across(const Vec3<double>& a) {
     return n * (1.0 / std::sqrt(dot(n, n)));
 }
 inline Vec3<double> rotation_vector(const Mat3<double>& R) {
-    // the skew part gives the sine; near a half turn the loop is far from closed and only the direction matters
-    const Vec3<double> s = {0.5 * (R.zy - R.yz), 0.5 * (R.xz - R.zx), 0.5 * (R.yx - R.xy)};
+    const Vec3<double> s = {0.5 * (R.zy - R.yz), 0.5 * (R.xz - R.zx), 0.5 * (R.yx - R.xy)};  // axis times sine
     const double sine = std::sqrt(dot(s, s)), cosine = 0.5 * (R.xx + R.yy + R.zz - 1);
-    return s * (sine < 1e-9 ? 1.0 : std::atan2(sine, cosine) / sine);
+    if (sine > 1e-6) return s * (std::atan2(sine, cosine) / sine);
+    if (cosine > 0) return s;
+    // near a half turn the axis is the largest column of R + 1; its sign follows the sine
+    const double dx = R.xx + 1, dy = R.yy + 1, dz = R.zz + 1;
+    Vec3<double> axis = dx >= dy && dx >= dz ? Vec3<double>{dx, R.yx, R.zx} : dy >= dz ? Vec3<double>{R.xy, dy, R.zy} : Vec3<double>{R.xz, R.yz, dz};
+    if (dot(axis, s) < 0) axis = -axis;
+    return axis * (std::atan2(sine, cosine) / std::sqrt(dot(axis, axis)));
 }
 
 /// Calls row(k, force direction, moment direction, position error, its rate, velocity-product part of its acceleration)
@@ -178,7 +184,10 @@ template <class F> inline void for_each_row(const Loop& loop, const Relative& r,
         const Vec3<double> angle = rotation_vector(r.R);
         for (int i = 0; i < 3; ++i) row(k++, none, unit_axis(i), dot(unit_axis(i), angle), dot(unit_axis(i), r.w), 0.0);
     } else if (loop.rot == 2) {
-        const Vec3<double> b1 = across(loop.axis1), b2 = cross(loop.axis1, b1), tilt = cross(loop.axis1, r.R * loop.axis2);
+        const Vec3<double> b1 = across(loop.axis1), b2 = cross(loop.axis1, b1), axis = r.R * loop.axis2;
+        Vec3<double> tilt = cross(loop.axis1, axis);
+        const double sine = std::sqrt(dot(tilt, tilt)), cosine = dot(loop.axis1, axis);
+        if (cosine < 0 || sine > 1e-6) tilt = sine > 1e-6 ? tilt * (std::atan2(sine, cosine) / sine) : b1 * std::atan2(sine, cosine);
         row(k++, none, b1, dot(b1, tilt), dot(b1, r.w), 0.0);
         row(k++, none, b2, dot(b2, tilt), dot(b2, r.w), 0.0);
     } else if (loop.rot == 1) {
@@ -236,12 +245,13 @@ inline double elastic_wrench(const Loop& loop, const Relative& r, Force<double>&
     }
     const Vec3<double> angle = rotation_vector(r.R);
     const double place[6] = {r.p.x, r.p.y, r.p.z, angle.x, angle.y, angle.z}, speed[6] = {r.p_dot.x, r.p_dot.y, r.p_dot.z, r.w.x, r.w.y, r.w.z};
-    double force[6], energy = 0;
+    double pull[6], drag[6], energy = 0;
     for (int i = 0; i < 6; ++i) {
-        force[i] = -loop.stiffness[i] * place[i] - loop.damping[i] * speed[i];
+        pull[i] = -loop.stiffness[i] * place[i], drag[i] = -loop.damping[i] * speed[i];
         energy += 0.5 * loop.stiffness[i] * place[i] * place[i];
     }
-    F = {{force[0], force[1], force[2]}, {force[3], force[4], force[5]}};
+    // in A's axes r' = Jl^-1(r) w, so the moment of 1/2 r^T K r is -Jl^-T(r) K r = -Jr^-1(r) K r
+    F = {read3(pull) + read3(drag), rotation_vector_rate(angle, read3(pull + 3)) + read3(drag + 3)};
     return energy;
 }
 
@@ -319,6 +329,33 @@ template <bool articulated> inline void carry(const Tree& tree, const Loops& loo
     }
 }
 
+/// What B's diagonal would be for a unit force at the connection, and for a unit moment, if every joint on the way could
+/// follow it fully: the scale against which a diagonal is rounding.
+inline void row_bounds(const Tree& tree, const Loops& loops, const Loop& loop, const Relative& r, const ClosedWork& work) {
+    double force = 0, moment = 0;
+    for (int k = loop.path; k < loop.path_end; ++k) {
+        const int i = loops.bodies[k];
+        const Body& b = tree.bodies[i];
+        const Vec3<double> arm = r.at - work.X[i].p;
+        const double reach = dot(arm, arm);
+        const double* g = work.aba.gain + gain_size * b.iv;
+        double slide = 0, turn = 0;  // D^-1 of its freedoms
+        if (is_plain(b, JointKind::spherical)) turn = g[9] + g[12] + g[14];
+        else if (b.kind == JointKind::revolute) turn = g[6];
+        else if (is_plain(b, JointKind::free)) slide = g[15] + g[18] + g[20], turn = g[9] + g[12] + g[14];
+        else {
+            for (int d = 0; d < b.nv; ++d) slide += 1.0 / g[6 * b.nv + d * b.nv + d];
+            turn = slide;
+        }
+        force += slide + turn * reach;
+        moment += turn;
+    }
+    int k = loop.row;
+    for (int i = 0; i < 3; ++i)
+        if (loop.lin[i]) work.bound[k++] = force;
+    for (int i = 0; i < loop.rot; ++i) work.bound[k++] = moment;
+}
+
 /// Where a group of a loop's rows keeps its responses.
 UKEMI_INLINE std::size_t group_store(const Loop& loop, int group) {
     return static_cast<std::size_t>(loop.store / side_by_side + group * (loop.dofs_end - loop.dofs));
@@ -329,6 +366,7 @@ inline void closed_factor(const Tree& tree, const Loops& loops, const In<double>
     closed_unit_wrenches(loops, work);
     for (std::size_t l = 0; l < loops.items.size(); ++l) {
         const Loop& loop = loops.items[l];
+        row_bounds(tree, loops, loop, work.relative[l], work);
         for (int g = 0; g * side_by_side < loop.rows; ++g)
             carry<true>(tree, loops, loop, work.wrench[6 * l + static_cast<std::size_t>(g)], q, work, work.u + group_store(loop, g), work.y + group_store(loop, g));
     }
@@ -355,8 +393,6 @@ inline void closed_factor(const Tree& tree, const Loops& loops, const In<double>
             }
         }
     }
-    double largest = 0;
-    for (int r = 0; r < loops.rows; ++r) largest = std::max(largest, work.L[loops.offset[r] + r]);
     // L D L^T within the skyline; entries of L are kept divided by their pivots
     for (int r = 0; r < loops.rows; ++r) {
         double* line = work.L + loops.offset[r];
@@ -374,7 +410,7 @@ inline void closed_factor(const Tree& tree, const Loops& loops, const In<double>
             pivot -= l * line[c];
             line[c] = l;
         }
-        work.pivot[r] = pivot > std::max(tolerance * diagonal, immovable * largest) ? pivot : 0.0;
+        work.pivot[r] = pivot > std::max(tolerance * diagonal, immovable * work.bound[r]) ? pivot : 0.0;
     }
 }
 
@@ -517,6 +553,24 @@ inline double closed_wrenches(const Tree& tree, const Loops& loops, const double
         out += 6;
     }
     return energy;
+}
+/// Generalized forces (nv) of the springs and dampers of the loops.
+inline void closed_spring_torques(const Tree& tree, const Loops& loops, const double* q, const double* v, void* memory, double* out) {
+    const ClosedWork work = closed_work(tree, loops, memory);
+    std::fill(work.external, work.external + 6 * tree.bodies.size(), 0.0);
+    std::fill(out, out + tree.nv, 0.0);
+    world_motion_at(tree, loops, q, v, work);
+    elastic_loops(loops, work);
+    for (auto i = loops.touched.rbegin(); i != loops.touched.rend(); ++i) {
+        const Body& b = tree.bodies[*i];
+        const Placement<double>& X = work.aba.bodies[*i].X;
+        const Force<double> F = {read3(work.external + 6 * *i), read3(work.external + 6 * *i + 3)};
+        project(b, X.R, In<double>{q, 0}, F, [&](int k, double value) { out[b.iv + k] = value; });
+        if (b.parent < 0) continue;
+        double* above = work.external + 6 * b.parent;
+        const Vec3<double> f = X.R * F.f;
+        write3(above, read3(above) + f), write3(above + 3, read3(above + 3) + X.R * F.n + cross(X.p, f));
+    }
 }
 /// H_C (rows x nv, row-major, cleared by the caller) and H_C_dot v.
 inline void closed_jacobian(const Tree& tree, const Loops& loops, const double* q, const double* v, void* memory, double* H, double* rate_v) {

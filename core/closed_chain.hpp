@@ -33,6 +33,7 @@ public:
         k_.closed_prepare(tree_, loops_, q, v, careful, memory_);
         k_.closed_respond(tree_, loops_, q, memory_, change, impulse, dv);
     }
+    void spring_torques(const double* q, const double* v, double* out) { k_.closed_spring_torques(tree_, loops_, q, v, memory_, out); }
     void least_norm(double* lambda) { k_.closed_least_norm(tree_, loops_, memory_, lambda); }
     /// Rows that depended on those before them when the chain was last factorised.
     std::vector<int> dependent_rows() {
@@ -43,7 +44,7 @@ public:
         return found;
     }
 
-    /// Velocity jump: rows from `first` on change their velocity by -(1 + restitution) of it, the others stop. Leaves the
+    /// Velocity jump: every row changes its velocity by -(1 + restitution) of it. Leaves the
     /// new v, the impulses along the rows (least norm) and what they do to the bodies a (6 per loop, see closed_wrenches);
     /// returns the largest position error of the rows.
     double jump(const double* q, double* v, const double* restitution, double* impulse, double* wrenches) {

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <new>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -53,8 +54,15 @@ inline void run(Kernel kernel, const Batch& batch, std::ptrdiff_t count) {
     const std::ptrdiff_t lanes = kernels().lanes, packs = count / lanes;
     std::vector<std::thread> others;
     auto edge = [&](std::ptrdiff_t i) { return i == threads ? count : packs * i / threads * lanes; };
-    for (std::ptrdiff_t i = 1; i < threads; ++i) others.emplace_back(run_here, kernel, std::cref(batch), edge(i), edge(i + 1));
+    others.reserve(static_cast<std::size_t>(threads));
+    std::ptrdiff_t started = 1;
+    try {
+        for (; started < threads; ++started) others.emplace_back(run_here, kernel, std::cref(batch), edge(started), edge(started + 1));
+    } catch (const std::system_error&) {
+        // no more threads to be had: what is left is done here
+    }
     run_here(kernel, batch, 0, edge(1));
+    if (started < threads) run_here(kernel, batch, edge(started), count);
     for (std::thread& t : others) t.join();
 }
 

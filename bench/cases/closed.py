@@ -80,7 +80,8 @@ def _hanging(
         runners["Pinocchio constraintDynamics"].append(partial(pinocchio.constraintDynamics, *theirs))
     results.accuracy[f"hanging by both hands, {grip}"] = {"Pinocchio": worst}
     seconds = np.array([[_sweep(calls) for calls in runners.values()] for _ in range(rounds)])
-    results.add_race(f"hanging by both hands ({grip}), one call from Python", list(runners), seconds, GOAL)
+    case = f"hanging by both hands ({grip}), one call from Python"
+    results.add_race(case, list(runners), seconds, GOAL, ("Pinocchio",))
 
 
 def _pin_grips(pin: Pinocchio, kind: Any, q: Any) -> tuple[Any, Any]:

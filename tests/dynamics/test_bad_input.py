@@ -86,5 +86,6 @@ def test_factor_takes_one_state() -> None:
 
 
 def test_threads_must_be_positive() -> None:
-    with pytest.raises(uk.InvalidInputError, match="at least 1"):
-        uk.set_threads(0)
+    for count in (0, -3, 10**6):
+        with pytest.raises(uk.InvalidInputError, match="expected 1 to 1024"):
+            uk.set_threads(count)

@@ -445,18 +445,14 @@ class World:
         coordinates of `mobility` [SV00 III-B].
         """
         torques = np.zeros(self.model.nv) if tau is None else tau
-        if formulation == "minimal":
-            required = tree_inverse_dynamics(
-                self.model, self.q, self.v, np.zeros(self.model.nv), external, self.gravity
-            )
-            return minimal_forward_dynamics(
-                self.mobility(), mass_matrix(self.model, self.q), required, np.asarray(torques)
-            )
-        if formulation != "forces":
+        if formulation == "forces":
+            a, _ = self.closed.dynamics(self.q, self.v, torques, external, self.gravity)
+            self.tau = torques if isinstance(torques, np.ndarray) else np.array(torques, dtype=np.float64)
+            return a
+        if formulation != "minimal":
             raise InvalidInputError(f"formulation: expected 'forces' or 'minimal', got {formulation!r}")
-        a, _ = self.closed.dynamics(self.q, self.v, torques, external, self.gravity)
-        self.tau = np.asarray(torques, dtype=np.float64)
-        return a
+        required = tree_inverse_dynamics(self.model, self.q, self.v, np.zeros(self.model.nv), external, self.gravity)
+        return minimal_forward_dynamics(self.mobility(), mass_matrix(self.model, self.q), required, np.asarray(torques))
 
     def inverse_dynamics(
         self,
