@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ukemi.chain.mobility import coordinate_names
+from ukemi.chain.freedoms import actuated_freedoms, coordinate_names
 from ukemi.dynamics.kinematics import jacobian, jacobian_rate
-from ukemi.errors import InvalidInputError, SingularError, UnknownNameError
+from ukemi.errors import InvalidInputError, SingularError
 from ukemi.model.arrays import Array, numbers
-from ukemi.model.joints import Free
 from ukemi.model.model import Model
 
 #: An equation left open by more than this share of the largest term contradicts the others.
@@ -38,25 +37,6 @@ class Solution:
     forces: Array
 
 
-def actuated_freedoms(model: Model, actuated: Sequence[str | int] | None) -> list[int]:
-    """Indices into v; None: all but those of free joints."""
-    if actuated is None:
-        return [i for link in model.links if not isinstance(link.joint, Free) for i in range(link.v.start, link.v.stop)]
-    names = coordinate_names(model)
-    found: list[int] = []
-    for item in actuated:
-        if isinstance(item, int | np.integer) and 0 <= item < model.nv:
-            found.append(int(item))
-        elif item in names:
-            found.append(names.index(str(item)))
-        elif item in model.joint_names:
-            part = model.joint(str(item)).v
-            found += range(part.start, part.stop)
-        else:
-            raise UnknownNameError("joint", item, model.joint_names)
-    return found
-
-
 def closed_inverse_dynamics(
     required: Array, H_C: Array, actuated: list[int], torque_weights: ArrayLike = 1.0, force_weight: float = 0.0
 ) -> tuple[Array, Array]:
@@ -66,8 +46,8 @@ def closed_inverse_dynamics(
     is not redundantly actuated; otherwise sum w tau_A^2 + force_weight |f|^2 is least.
     """
     nv, rows = len(required), len(H_C)
-    weights = np.broadcast_to(np.asarray(torque_weights, dtype=np.float64), (len(actuated),))
-    if (weights <= 0).any() or force_weight < 0:
+    weights = np.broadcast_to(numbers("torque_weights", torque_weights, (), (len(actuated),)), (len(actuated),))
+    if (weights <= 0).any() or not 0 <= force_weight < np.inf:
         raise InvalidInputError("inverse dynamics: expected positive weights of torques, and none negative of forces")
     A = np.concatenate([np.eye(nv)[:, actuated], H_C.T], axis=1)
     # a force that costs nothing is left a tiny price, so that the least-norm solution picks the torques
@@ -120,17 +100,19 @@ def solve_mixture(
     for item, value in accelerations.items():
         for i in actuated_freedoms(model, [item]):
             blocks.append(one(i))
-            rhs.append(np.array([float(value)]))
+            rhs.append(numbers(f"acceleration of {names[i]}", value, ()).reshape(1))
             labels.append(f"acceleration of {names[i]}")
     for item, value in torques.items():
         for i in actuated_freedoms(model, [item]):
             if i not in drives:
                 raise InvalidInputError(f"torque of {names[i]}: it is not actuated")
             blocks.append(one(nv + rows + drives.index(i)))
-            rhs.append(np.array([float(value)]))
+            rhs.append(numbers(f"torque of {names[i]}", value, ()).reshape(1))
             labels.append(f"torque of {names[i]}")
     for task in tasks:
         pick = list(task.directions)
+        if not set(pick) <= set(range(6)):
+            raise InvalidInputError(f"task on {task.link}: expected directions from 0 to 5, got {pick}")
         wanted = numbers(f"task on {task.link}", task.acceleration, (len(pick),))
         J = jacobian(model, q, task.link, task.point)[pick]
         blocks.append(np.concatenate([J, np.zeros((len(pick), rows + na))], axis=1))

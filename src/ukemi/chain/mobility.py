@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ukemi.chain.freedoms import actuated_freedoms, coordinate_names
 from ukemi.chain.virtual import VirtualLink, closed_chain, subspace, subspace_rate
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.errors import InvalidInputError, SingularError, UnknownNameError
 from ukemi.model.arrays import Array
-from ukemi.model.joints import Fixed, Free
+from ukemi.model.joints import Fixed
 from ukemi.model.model import Model
 
 #: singular values below this share of the largest count as zero
@@ -77,15 +78,6 @@ class Mobility:
         return "\n".join(lines)
 
 
-def coordinate_names(model: Model) -> tuple[str, ...]:
-    """One name per velocity: the joint's, numbered when it has several."""
-    names = []
-    for link in model.links:
-        n = link.joint.nv
-        names += [link.joint_name] if n == 1 else [f"{link.joint_name}[{k}]" for k in range(n)]
-    return tuple(names)
-
-
 def find_mobility(
     model: Model,
     virtual: Sequence[VirtualLink],
@@ -130,7 +122,7 @@ def find_mobility(
     full[chosen], full[rest] = H, np.eye(len(rest))
     bias = np.zeros(len(labels))
     bias[chosen] = -np.linalg.solve(J_S, J_C_dot_v[independent_rows])
-    drives = _default_actuated(model) if actuated is None else _indices(actuated, labels)
+    drives = actuated_freedoms(model, None) if actuated is None else _indices(actuated, labels)
     return Mobility(
         len(rest),
         tuple(labels),
@@ -190,8 +182,3 @@ def _indices(chosen: Sequence[str | int], labels: list[str]) -> list[int]:
                 raise UnknownNameError("coordinate", item, labels)
             found += group
     return found
-
-
-def _default_actuated(model: Model) -> list[int]:
-    """All freedoms of the tree but those of free joints."""
-    return [i for link in model.links if not isinstance(link.joint, Free) for i in range(link.v.start, link.v.stop)]

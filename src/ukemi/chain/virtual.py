@@ -35,6 +35,7 @@ class Spring:
             value = float(checked_numbers(f"Spring.{name}", getattr(self, name), ()))
             if value < 0:
                 raise InvalidInputError(f"Spring.{name}: expected no negative number, got {value:g}")
+            object.__setattr__(self, name, value)
 
 
 Direction = Literal["fixed", "free"] | Spring
@@ -57,7 +58,7 @@ class Directions:
 
     def __post_init__(self) -> None:
         for name, value in zip(("x", "y", "z", "rx", "ry", "rz"), self.all(), strict=True):
-            if not isinstance(value, Spring) and value not in ("fixed", "free"):
+            if not isinstance(value, Spring) and not (isinstance(value, str) and value in ("fixed", "free")):
                 raise InvalidInputError(f"Directions.{name}: expected 'fixed', 'free' or a Spring, got {value!r}")
 
     def all(self) -> tuple[Direction, ...]:
@@ -87,15 +88,18 @@ def _towards(axis: Array) -> Pose:
 
 def _elastic(joint: Joint, directions: Sequence[int]) -> tuple[Array, Array]:
     """Stiffness and damping of a joint's freedoms, put on the directions of the frame they move along."""
+    kind = type(joint).__name__
+    if np.asarray(joint.armature).any() or not np.array_equal(np.asarray(joint.rest), joint.neutral()):
+        raise InvalidInputError(f"{kind}: a connection takes no armature and no rest position of its own")
     stiffness, damping = np.zeros(6), np.zeros(6)
     for full, given, what in ((stiffness, joint.stiffness, "stiffness"), (damping, joint.damping, "damping")):
         if given is None:
             continue
         matrix = np.asarray(given, dtype=np.float64)
-        if np.abs(matrix - np.diag(np.diag(matrix))).max(initial=0) > 0 or not len(directions):
-            raise InvalidInputError(
-                f"{type(joint).__name__}.{what}: a connection takes one number, got {matrix.tolist()}"
-            )
+        if not len(directions):
+            raise InvalidInputError(f"{kind}.{what}: a {kind} connection takes no springs and dampers; use Directions")
+        if np.abs(matrix - np.diag(np.diag(matrix))).max(initial=0) > 0:
+            raise InvalidInputError(f"{kind}.{what}: a connection takes no coupled matrix, got {matrix.tolist()}")
         full[list(directions)] = np.diag(matrix)
     return stiffness, damping
 
@@ -206,12 +210,17 @@ def subspace(joint: Joint | Directions, R_AB: Array) -> Array:
         nothing = np.zeros(3)
         return np.concatenate([nothing if lin is None else lin, nothing if ang is None else ang])
 
+    columns: list[Array]
     match joint:
         case Directions():
             ways = joint.all()
-            return np.eye(6)[:, [k for k in range(6) if ways[k] != "fixed"]]
+            free = [k for k in range(6) if ways[k] != "fixed"]
+            columns = [np.eye(6)[k] for k in free]
+            turning = [i for i, k in enumerate(free) if k >= 3]
+            if len(turning) == 2:  # the second axis turns with B, as in a universal joint
+                columns[turning[1]] = column(None, R_AB @ columns[turning[1]][3:])
         case Fixed():
-            columns: list[Array] = []
+            columns = []
         case Revolute():
             columns = [column(None, np.asarray(joint.axis))]
         case Prismatic():
@@ -231,10 +240,11 @@ def subspace(joint: Joint | Directions, R_AB: Array) -> Array:
 def subspace_rate(joint: Joint | Directions, R_AB: Array, relative: Array) -> Array:
     """J_n_dot theta_n_dot (6), when B moves in A with velocity ``relative`` (6): columns that turn with B."""
     out = np.zeros(6)
-    if isinstance(joint, Universal):
-        J_n = subspace(joint, R_AB)[3:]
-        first, second = np.linalg.lstsq(J_n, relative[3:], rcond=None)[0]
-        out[3:] = np.cross(J_n[:, 0], J_n[:, 1]) * first * second
+    turning = subspace(joint, R_AB)[3:]
+    turning = turning[:, np.abs(turning).any(axis=0)]
+    if isinstance(joint, Universal | Directions) and turning.shape[1] == 2:
+        first, second = np.linalg.lstsq(turning, relative[3:], rcond=None)[0]
+        out[3:] = np.cross(turning[:, 0], turning[:, 1]) * first * second
     elif isinstance(joint, Free):
         out[:3] = np.cross(relative[3:], relative[:3])
     return out  # a spherical joint turns about its own angular velocity: nothing changes

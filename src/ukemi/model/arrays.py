@@ -21,8 +21,8 @@ def numbers(name: str, x: ArrayLike, *shapes: tuple[int, ...]) -> Array:
     """A read-only array of finite numbers with one of the given shapes (none given: any shape)."""
     try:
         a = frozen(x)
-    except (TypeError, ValueError) as cause:
-        raise InvalidInputError(f"{name}: expected numbers, got {x!r}") from cause
+    except (TypeError, ValueError, OverflowError) as cause:
+        raise InvalidInputError(f"{name}: expected numbers, got {x!r:.200}") from cause
     if shapes and a.shape not in shapes:
         wanted = " or ".join(str(s) if s else "a number" for s in shapes)
         raise InvalidInputError(f"{name}: expected {wanted}, got shape {a.shape}")

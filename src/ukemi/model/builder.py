@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from numpy.typing import ArrayLike
 
 from ukemi.errors import InvalidInputError, ModelError
-from ukemi.model.arrays import frozen, positive
+from ukemi.model.arrays import frozen, numbers, positive
 from ukemi.model.description import WORLD, Coupling, Description, Landmark, LinkDescription, LoopClosure
 from ukemi.model.inertia import MassProperties
 from ukemi.model.joints import Fixed, Joint
@@ -79,17 +79,23 @@ class Builder:
         """Names a frame on a link, such as a sole."""
         if name in self.description.landmarks:
             raise ModelError(f"landmark {name!r}: the name is taken")
+        if at is not None and not isinstance(at, Pose):
+            raise InvalidInputError(f"landmark {name!r}: at: expected a Pose, got {at!r}")
         self.description.landmarks[name] = Landmark(link, Pose() if at is None else at)
         return self
 
     def loop(self, name: str, a: str, b: str, joint: Joint, at_a: Pose, at_b: Pose) -> Builder:
         """Notes that links a and b are joined across branches; it becomes a virtual link in a World."""
+        for value, kind in ((joint, Joint), (at_a, Pose), (at_b, Pose)):
+            if not isinstance(value, kind):
+                raise InvalidInputError(f"loop {name!r}: expected a {kind.__name__}, got {value!r}")
         self.description.loops.append(LoopClosure(name, a, b, joint, at_a, at_b))
         return self
 
     def couple(self, joint: str, master: str, multiplier: float = 1.0, offset: float = 0.0) -> Builder:
         """Notes that one joint follows another: q[joint] = multiplier q[master] + offset."""
-        self.description.couplings.append(Coupling(joint, master, multiplier, offset))
+        ratio, shift = (float(numbers(f"couple {joint!r}", x, ())) for x in (multiplier, offset))
+        self.description.couplings.append(Coupling(joint, master, ratio, shift))
         return self
 
     def build(self) -> Model:

@@ -14,8 +14,9 @@ Planar      3    3    x, y in the plane, angle about normal    their rates
 Free        7    6    position, quaternion (w, x, y, z)        linear and angular velocity in the link's frame
 =========== ==== ==== ======================================== =============================================
 
-Springs and dampers of a joint act in forward and inverse dynamics: tau = -K difference(rest, q) - B v (for a spherical
-joint the exact gradient of 1/2 r^T K r, r the rotation vector from the rest pose).
+Springs and dampers of a joint act in forward and inverse dynamics: tau = -dU/dq - B v with U = 1/2 d^T K d, d the offset
+from the rest pose: differences of coordinates, the rotation vector of spherical joints, place and rotation vector of free
+ones.
 """
 
 from __future__ import annotations
@@ -65,9 +66,9 @@ class Joint:
             if value is not None:
                 object.__setattr__(self, what, self._checked_matrix(f"{name}.{what}", value, what == "stiffness"))
         object.__setattr__(self, "rest", self._checked_rest(f"{name}.rest"))
-        object.__setattr__(self, "armature", self._per_freedom(f"{name}.armature", self.armature, allow_zero=True))
+        object.__setattr__(self, "armature", self._per_freedom(f"{name}.armature", self.armature))
         if self.effort is not None:
-            object.__setattr__(self, "effort", self._per_freedom(f"{name}.effort", self.effort, allow_zero=True))
+            object.__setattr__(self, "effort", self._per_freedom(f"{name}.effort", self.effort, unbounded=True))
 
     def neutral(self) -> Array:
         """Coordinates of the zero pose."""
@@ -114,10 +115,15 @@ class Joint:
             raise InvalidInputError(f"{name}: expected a unit quaternion (w, x, y, z), got {rest[-4:].tolist()}")
         return frozen(rest)
 
-    def _per_freedom(self, name: str, value: ArrayLike, allow_zero: bool) -> Array:
-        x = np.array(value, dtype=np.float64)
-        if x.shape not in ((), (self.nv,)) or np.isnan(x).any() or (x < 0).any():
-            raise InvalidInputError(f"{name}: expected a number or {self.nv} of them, not negative, got {value!r}")
+    def _per_freedom(self, name: str, value: ArrayLike, unbounded: bool = False) -> Array:
+        wanted = f"{name}: expected a number or {self.nv} of them, not negative, got {value!r:.200}"
+        try:
+            x = np.array(value, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as cause:
+            raise InvalidInputError(wanted) from cause
+        largest = np.inf if unbounded else np.finfo(np.float64).max
+        if x.shape not in ((), (self.nv,)) or not ((x >= 0) & (x <= largest)).all():
+            raise InvalidInputError(wanted)
         return frozen(np.broadcast_to(x, (self.nv,)))
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 
 import numpy as np
 
@@ -73,6 +74,7 @@ class Model:
     """
 
     def __init__(self, description: Description) -> None:
+        self.description = description
         ordered = _depth_first(description)
         index = {link.name: i for i, link in enumerate(ordered)}
         self.name = description.name
@@ -81,7 +83,7 @@ class Model:
         self.link_names: tuple[str, ...] = tuple(link.name for link in ordered)
         self.joint_names: tuple[str, ...] = tuple(link.joint_name for link in ordered)
         self.mass = float(sum(link.mass_properties.mass for link in ordered))
-        self.landmarks: dict[str, Landmark] = dict(description.landmarks)
+        self.landmarks: Mapping[str, Landmark] = MappingProxyType(dict(description.landmarks))
         self.loops: tuple[LoopClosure, ...] = tuple(description.loops)
         self.couplings: tuple[Coupling, ...] = tuple(description.couplings)
         self._index = index
@@ -99,6 +101,15 @@ class Model:
             self.joint(coupling.joint), self.joint(coupling.master)
         self.tree = _compile(self.links)
         self.nq, self.nv = self.tree.nq, self.tree.nv
+        self._frozen = True
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if getattr(self, "_frozen", False):
+            raise AttributeError(f"a Model never changes: cannot set {name}")
+        super().__setattr__(name, value)
+
+    def __reduce__(self) -> tuple[type[Model], tuple[Description]]:
+        return Model, (self.description,)
 
     def link(self, name: str) -> Link:
         """The link of this name.
@@ -126,7 +137,7 @@ class Model:
         return np.concatenate([link.joint.neutral() for link in self.links] or [np.zeros(0)])
 
     def random(self, rng: np.random.Generator) -> tuple[Array, Array]:
-        """A random state q, v: joints within their limits (within +-pi, +-1 m without), velocities standard normal."""
+        """A random state q, v: joints within their limits (between -1 and 1 without), velocities standard normal."""
         q = self.neutral()
         for link in self.links:
             q[link.q] = _random_coordinates(link.joint, rng)
@@ -146,12 +157,15 @@ class Model:
 
 def _random_coordinates(joint: Joint, rng: np.random.Generator) -> Array:
     q = rng.uniform(-1, 1, joint.nq)
+    limits = None if joint.limits is None else np.asarray(joint.limits, dtype=np.float64)
     if joint.nq >= 4:
-        quaternion = rng.standard_normal(4)
-        q[-4:] = quaternion / np.linalg.norm(quaternion)
-    elif joint.limits is not None:
-        lower, upper = np.asarray(joint.limits).T
-        lower, upper = np.maximum(lower, -np.pi), np.minimum(upper, np.pi)
+        axis, angle = rng.standard_normal(3), rng.uniform(-np.pi, np.pi)
+        if limits is not None:
+            angle = rng.uniform(0, min(limits[0, 1], np.pi))
+        q[-4:] = np.cos(angle / 2), *(np.sin(angle / 2) * axis / np.linalg.norm(axis))
+    elif limits is not None:
+        lower = np.where(np.isfinite(limits[:, 0]), limits[:, 0], np.minimum(limits[:, 1], 1) - 2)
+        upper = np.where(np.isfinite(limits[:, 1]), limits[:, 1], np.maximum(lower, -1) + 2)
         q = lower + (upper - lower) * rng.uniform(size=joint.nq)
     return q
 

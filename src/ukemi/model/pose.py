@@ -82,6 +82,9 @@ class Pose:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Pose never changes: cannot set {name}")
 
+    def __reduce__(self) -> tuple[type[Pose], tuple[Array, Array]]:
+        return Pose, (self.position, self.quaternion)
+
     def __repr__(self) -> str:
         return f"Pose({self.position.tolist()}, {self.quaternion.tolist()})"
 

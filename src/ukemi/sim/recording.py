@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -83,12 +84,15 @@ class Recording:
                 }
         except FileNotFoundError:
             raise FileFormatError(path, None, "no such file") from None
-        except (OSError, KeyError, ValueError, BadZipFile, EOFError) as cause:
+        except (OSError, KeyError, ValueError, TypeError, NotImplementedError, BadZipFile, EOFError, zlib.error) as cause:
             raise FileFormatError(path, None, f"expected a recording written by Recording.save: {cause}") from cause
         if not isinstance(about, dict) or about.get("format") != FORMAT:
             raise FileFormatError(path, None, f"expected recording format {FORMAT}, got {about!r:.80}")
-        if len({len(a) for a in arrays.values()}) != 1:
+        if any(a.ndim == 0 for a in arrays.values()) or len({len(a) for a in arrays.values()}) != 1:
             raise FileFormatError(path, None, "the arrays have different lengths")
+        for key in ("link_names", "joint_names", "events"):
+            if not isinstance(about.get(key, []), list):
+                raise FileFormatError(path, None, f"{key}: expected a list, got {about[key]!r:.80}")
         time, q, v, tau, energy, poses = (arrays[name] for name in ARRAYS)
         return cls(
             time,
