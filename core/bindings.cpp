@@ -232,6 +232,7 @@ NB_MODULE(_core, m) {
     using namespace ukemi;
     if (!import_numpy()) throw nb::python_error();
     m.doc() = "The compiled core of ukemi: arrays in, arrays out.";
+    nb::set_leak_warnings(false);  // models in global variables outlive the module when the interpreter ends
 
     nb::register_exception_translator([](const std::exception_ptr& p, void*) {
         try {

@@ -58,9 +58,10 @@ def test_limits_of_force_and_moment_and_functions() -> None:
     assert string.overload() < 0
     string.break_force = lambda c: float(np.linalg.norm(c.wrench[:3])) - 5.0
     assert string.overload() < 0
-    string.break_force = -3.0
-    with pytest.raises(uk.InvalidInputError, match="break_force"):
-        string.overload()
+    bob = world.figures["bob"]
+    for bad in (-3.0, (1.0, -1.0), (1, 2, 3), "x"):
+        with pytest.raises(uk.InvalidInputError, match="break_force of"):
+            world.connect(world.ground, bob["bob"], uk.Spherical(), break_force=bad)  # type: ignore[arg-type]
 
 
 def test_rules_cut_and_connect_when_conditions_come_true() -> None:

@@ -283,7 +283,7 @@ def test_wrench_of_a_hanging_figure_is_its_weight() -> None:
     for joint in man.model.joint_names[1:]:
         assert joint  # limp: only the pelvis is held, so its wrench is less than the weight while limbs start to fall
     tau = world.inverse_dynamics(np.zeros(world.model.nv))
-    world.forward_dynamics(tau)
+    world.tau = tau
     assert np.abs(hook.wrench[:3] - (0, 0, 69 * 9.81)).max() < 1e-9
     assert np.abs(world.forward_dynamics(tau)).max() < 1e-9
 
@@ -395,3 +395,118 @@ def test_an_impulse_holds_no_part_of_the_springs() -> None:
     grip = world.connect(mass["mass"], world.ground, uk.Fixed())
     assert np.abs(grip.impulse).max() == 0
     assert np.allclose(grip.wrench[:3], (0, 0, 50 + 2 * 9.81))
+
+
+def test_a_second_hinge_on_the_same_axis_changes_nothing() -> None:
+    """Every row of the second hinge is redundant: the door swings on, and its forces stay finite."""
+    b = uk.Builder("door")
+    at = uk.Pose.from_rpy((1, 2, 0), (0, 0.2, 0.1))
+    b.link("leaf", joint=uk.Revolute((0, 0, 1)), at=at, mass=20.0, com=(0.4, 0, 1), inertia=(6, 7, 1.2))
+    world = uk.World()
+    door = world.add(b.build(), q=[0.3], v=[0.5])
+    free = world.forward_dynamics()
+    hinge = world.connect(door["leaf"].at(uk.Pose((0, 0, 2))), world.ground, uk.Revolute((0, 0, 1)))
+    assert np.abs(world.v - 0.5).max() < EXACT
+    assert np.abs(world.forward_dynamics() - free).max() < 1e-9
+    assert np.abs(hinge.wrench).max() < 1e4
+
+
+def test_heavy_and_light_bodies_are_both_held() -> None:
+    world = uk.World()
+    for name, mass, moment in (("heavy", 2000.0, 500.0), ("light", 1e-6, 4e-13)):
+        b = uk.Builder(name)
+        b.link(name, joint=uk.Free(), mass=mass, inertia=(moment,) * 3)
+        body = world.add(b.build())
+        world.connect(world.ground, body[name], uk.Fixed())
+    assert np.abs(world.forward_dynamics()).max() < 1e-9
+
+
+@pytest.mark.parametrize("joint", [uk.Fixed(), uk.Revolute((0, 0, 1))])
+def test_half_a_turn_is_not_closed(joint: uk.Fixed | uk.Revolute) -> None:
+    b = uk.Builder("box")
+    b.link("box", joint=uk.Free(), mass=1, inertia=(1, 1, 1))
+    world = uk.World()
+    box = world.add(b.build(), q=[0, 0, 0, 0, 1, 0, 0])
+    with pytest.raises(uk.InvalidInputError, match=r"3\.14 m \(or rad\) apart"):
+        world.connect(world.ground, box["box"], joint, at="frames")
+
+
+def springy_world(joint: object) -> uk.World:
+    b = uk.Builder("box")
+    b.link("box", joint=uk.Free(), mass=2, com=(0.01, 0.02, 0), inertia=(0.1, 0.2, 0.15))
+    world = uk.World((0.3, -0.2, -9.0))
+    box = world.add(b.build(), name="box")
+    world.connect(world.ground, box["box"], joint)  # type: ignore[arg-type]
+    q = np.r_[0.0, 0, 0, uk.Pose.from_rpy((0, 0, 0), (0.5, 0.7, 0.0)).quaternion]
+    world.q, world.v, _ = world.closed.project(q, np.random.default_rng(0).standard_normal(6))
+    return world
+
+
+@pytest.mark.parametrize(
+    "joint",
+    [
+        uk.Spherical(stiffness=3.0, damping=0.2),
+        uk.Directions(rx="free", ry="free"),
+        uk.Directions(rx=uk.Spring(2), ry=uk.Spring(9), rz=uk.Spring(4)),
+        uk.Directions(x=uk.Spring(20, 1), rx=uk.Spring(2), ry="free"),
+        uk.Universal((1, 0, 0), (0, 1, 0)),
+    ],
+)
+def test_springs_act_in_every_formulation(joint: object) -> None:
+    world = springy_world(joint)
+    tau = np.arange(6.0)
+    a = world.forward_dynamics(tau)
+    assert np.abs(world.forward_dynamics(tau, formulation="minimal") - a).max() < AGREE * (1 + np.abs(a).max())
+    given = {i: float(tau[i]) for i in range(6)}
+    assert np.abs(world.solve(torques=given, actuated=range(6)).a - a).max() < 1e-7 * (1 + np.abs(a).max())
+
+
+def test_uneven_springs_keep_energy() -> None:
+    world = springy_world(uk.Directions(rx=uk.Spring(2), ry=uk.Spring(9), rz=uk.Spring(4)))
+    recording = uk.Simulation(world, 1e-3, "rk4").run(1.0)
+    assert np.ptp(recording.energy) < 1e-8
+
+
+def test_a_world_stays_as_it_was_when_a_model_cannot_close_its_loops() -> None:
+    b = uk.Builder("far")
+    b.link("arm", joint=uk.Revolute((0, 1, 0)), mass=1, com=(0, 0, -0.5), inertia=(0.1, 0.1, 0.1))
+    b.loop("far", "arm", "world", uk.Spherical(), uk.Pose((0, 0, -1)), uk.Pose((0, 0, -5)))
+    world = uk.World()
+    with pytest.raises(uk.SingularError):
+        world.add(b.build())
+    assert world.figures == {}
+    assert world.model.nv == 0
+
+
+def test_torques_of_a_question_do_not_break_anything() -> None:
+    b = uk.Builder("box")
+    b.link("box", joint=uk.Free(), mass=1, inertia=(1, 1, 1))
+    world = uk.World()
+    box = world.add(b.build())
+    grip = world.connect(world.ground, box["box"], uk.Fixed(), break_force=100.0)
+    world.forward_dynamics([150.0, 0, 0, 0, 0, 0])
+    assert uk.Simulation(world).run(0.01).events == []
+    assert grip.active
+    with pytest.raises(uk.InvalidInputError, match="is free already"):
+        world.cut(box.joint("box"))
+
+
+def test_setting_a_state_closes_the_loops() -> None:
+    world = uk.World()
+    man = world.add(uk.human(16))
+    grip = world.connect(world.ground, man["left_hand"], uk.Spherical())
+    q = man.q.copy()
+    q[0] += 0.05
+    man.q = q
+    assert grip.gap < 1e-12
+    man.v = np.ones(len(man.v))
+    assert np.abs(world.closed.state(world.q, world.v)[1]).max() < EXACT
+
+
+def test_gravity_may_change() -> None:
+    world = uk.World()
+    world.add(uk.human(16))
+    sim = uk.Simulation(world)
+    world.gravity = (0, 0, 0)
+    sim.step()
+    assert np.abs(world.v).max() < 1e-12

@@ -42,6 +42,13 @@ def test_states_are_checked(arguments: tuple[object, ...], match: str) -> None:
         uk.forward_dynamics(MODEL, *arguments)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("thing", ["human28", None, 3, uk.World()])
+def test_what_is_not_a_model_is_named(thing: object) -> None:
+    for call in (uk.link_poses, uk.mass_matrix, uk.center_of_mass):
+        with pytest.raises(uk.InvalidInputError, match="model: expected a Model, got"):
+            call(thing, Q)  # type: ignore[arg-type]
+
+
 def test_nan_in_a_batch_is_named() -> None:
     q = np.tile(Q, (3, 1))
     q[2, 5] = np.nan

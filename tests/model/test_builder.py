@@ -124,3 +124,32 @@ def test_an_empty_model_computes_empty_arrays() -> None:
     assert uk.forward_dynamics(model, [], [], []).shape == (0,)
     assert uk.mass_matrix(model, np.zeros((3, 0))).shape == (3, 0, 0)
     assert uk.energy(model, [], []) == 0
+
+
+def test_models_are_frozen_and_travel() -> None:
+    """Frozen, and yet they can be pickled and copied, as workers of a corpus need."""
+    import copy
+    import pickle
+
+    model = uk.human(28)
+    with pytest.raises(AttributeError, match="never changes"):
+        model.mass = 3.0
+    for twin in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert twin.link_names == model.link_names
+        q, v = model.random(np.random.default_rng(0))
+        assert (uk.forward_dynamics(twin, q, v, v) == uk.forward_dynamics(model, q, v, v)).all()
+
+
+def test_random_states_keep_limits_of_every_kind() -> None:
+    b = uk.Builder()
+    inertia = {"mass": 1.0, "inertia": (1, 1, 1)}
+    b.link("slide", joint=uk.Prismatic((0, 0, 1), limits=(5, 10)), **inertia)  # type: ignore[arg-type]
+    b.link("half", "slide", uk.Revolute((0, 0, 1), limits=(-np.inf, -3)), **inertia)  # type: ignore[arg-type]
+    b.link("ball", "half", uk.Spherical(limits=(0, 0.1)), **inertia)  # type: ignore[arg-type]
+    model = b.build()
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        q, _ = model.random(rng)
+        assert 5 <= q[0] <= 10
+        assert q[1] <= -3
+        assert 2 * np.arccos(min(1.0, abs(q[2]))) <= 0.1 + 1e-12

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from ukemi import _core
 from ukemi.dynamics.wrenches import Wrenches, on_links
 from ukemi.model.arrays import Array
-from ukemi.model.model import Model
+from ukemi.model.model import Model, tree_of
 
 
 def forward_dynamics(
@@ -38,12 +38,12 @@ def forward_dynamics(
     """
     if external is not None:
         external = on_links(model, external)
-    return _core.forward_dynamics(model.tree, q, v, tau, external, gravity)
+    return _core.forward_dynamics(tree_of(model), q, v, tau, external, gravity)
 
 
 def mass_matrix(model: Model, q: ArrayLike) -> Array:
     """Inertia matrix M (..., nv, nv), armature included, by composite bodies."""
-    return _core.mass_matrix(model.tree, q)
+    return _core.mass_matrix(tree_of(model), q)
 
 
 class InertiaFactor:
@@ -54,7 +54,7 @@ class InertiaFactor:
     """
 
     def __init__(self, model: Model, q: ArrayLike) -> None:
-        self._factor = _core.InertiaFactor(model.tree, q)
+        self._factor = _core.InertiaFactor(tree_of(model), q)
 
     def solve(self, rhs: ArrayLike) -> Array:
         """M^-1 rhs for right-hand sides (..., nv)."""

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from ukemi import _core
 from ukemi.dynamics.wrenches import Wrenches, on_links
 from ukemi.model.arrays import Array
-from ukemi.model.model import Model
+from ukemi.model.model import Model, tree_of
 
 
 def inverse_dynamics(
@@ -25,9 +25,9 @@ def inverse_dynamics(
     """
     if external is not None:
         external = on_links(model, external)
-    return _core.inverse_dynamics(model.tree, q, v, a, external, gravity)
+    return _core.inverse_dynamics(tree_of(model), q, v, a, external, gravity)
 
 
 def bias(model: Model, q: ArrayLike, v: ArrayLike, gravity: ArrayLike | None = None) -> Array:
     """Torques (..., nv) that keep all accelerations at zero: gravity, velocity products, springs and dampers."""
-    return _core.inverse_dynamics(model.tree, q, v, None, None, gravity)
+    return _core.inverse_dynamics(tree_of(model), q, v, None, None, gravity)

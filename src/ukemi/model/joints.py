@@ -14,9 +14,9 @@ Planar      3    3    x, y in the plane, angle about normal    their rates
 Free        7    6    position, quaternion (w, x, y, z)        linear and angular velocity in the link's frame
 =========== ==== ==== ======================================== =============================================
 
-Springs and dampers of a joint act in forward and inverse dynamics: tau = -dU/dq - B v with U = 1/2 d^T K d, d the offset
-from the rest pose: differences of coordinates, the rotation vector of spherical joints, place and rotation vector of free
-ones.
+Springs and dampers of a joint act in forward and inverse dynamics: tau = -dU/dq - B v with U = 1/2 d^T K d, d the
+offset from the rest pose: differences of coordinates, the rotation vector of spherical joints, place and rotation
+vector of free ones.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ukemi import _core
-from ukemi.errors import ModelError, UnknownNameError
+from ukemi.errors import InvalidInputError, ModelError, UnknownNameError
 from ukemi.model.arrays import Array
 from ukemi.model.description import WORLD, Coupling, Description, Landmark, LinkDescription, LoopClosure
 from ukemi.model.inertia import MassProperties
@@ -153,6 +153,14 @@ class Model:
 
     def __repr__(self) -> str:
         return f"<model {self.name!r}: {self.nlinks} links, nq {self.nq}, nv {self.nv}, {self.mass:.4g} kg>"
+
+
+def tree_of(model: Model) -> _core.Tree:
+    """The compiled tree, or an error that says what came instead of a model."""
+    try:
+        return model.tree
+    except AttributeError:
+        raise InvalidInputError(f"model: expected a Model, got {model!r:.100}") from None
 
 
 def _random_coordinates(joint: Joint, rng: np.random.Generator) -> Array:

@@ -104,11 +104,25 @@ class Connection:
         if callable(limit):
             return float(limit(self))
         force, moment = limit if isinstance(limit, tuple) else (limit, np.inf)
-        if not (force > 0 and moment > 0):
-            raise InvalidInputError(f"break_force: expected positive limits, got {limit!r}")
         w = self.wrench
         return float(max(np.linalg.norm(w[:3]) / force, np.linalg.norm(w[3:]) / moment)) - 1.0
 
     def __repr__(self) -> str:
         kind = type(self.joint).__name__ if self.axial is None else "spring"
         return f"<connection {self.name!r}: {kind}, {self.a} to {self.b}{'' if self.active else ', cut'}>"
+
+
+def checked_break_force(name: str, limit: object) -> BreakForce | None:
+    """None, a function, a positive force, or a pair of positive force and moment."""
+    if limit is None or callable(limit):
+        return limit
+    x = np.atleast_1d(np.asarray(limit, dtype=object))
+    try:
+        values = tuple(float(value) for value in x)
+    except (TypeError, ValueError):
+        values = ()
+    if len(values) not in (1, 2) or not all(value > 0 for value in values):
+        raise InvalidInputError(
+            f"break_force of {name!r}: expected a positive force, (force, moment) or a function, got {limit!r}"
+        )
+    return values[0] if len(values) == 1 else (values[0], values[1])

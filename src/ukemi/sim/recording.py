@@ -84,7 +84,16 @@ class Recording:
                 }
         except FileNotFoundError:
             raise FileFormatError(path, None, "no such file") from None
-        except (OSError, KeyError, ValueError, TypeError, NotImplementedError, BadZipFile, EOFError, zlib.error) as cause:
+        except (
+            OSError,
+            KeyError,
+            ValueError,
+            TypeError,
+            NotImplementedError,
+            BadZipFile,
+            EOFError,
+            zlib.error,
+        ) as cause:
             raise FileFormatError(path, None, f"expected a recording written by Recording.save: {cause}") from cause
         if not isinstance(about, dict) or about.get("format") != FORMAT:
             raise FileFormatError(path, None, f"expected recording format {FORMAT}, got {about!r:.80}")

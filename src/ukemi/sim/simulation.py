@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike
 from ukemi import _core
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.errors import InvalidInputError
-from ukemi.model.arrays import Array, positive
+from ukemi.model.arrays import Array, numbers, positive
 from ukemi.sim.events import advance_with_events
 from ukemi.sim.recording import Recording
 from ukemi.sim.world import World
 
 IntegratorName = Literal["semi-implicit", "rk4", "adaptive"]
+#: A run longer than this is a slip of the pen.
+MOST_STEPS = 1e9
 #: control(t, q, v) -> tau (nv)
 Control = Callable[[float, Array, Array], ArrayLike]
 
@@ -43,7 +45,10 @@ class Simulation:
             raise InvalidInputError(f"Simulation: expected a World, got {world!r}")
         self.world = world
         self.dt = positive("dt", dt)
+        if not isinstance(integrator, str):
+            raise InvalidInputError(f"integrator: expected 'semi-implicit', 'rk4' or 'adaptive', got {integrator!r}")
         self.integrator = integrator
+        rtol, atol = positive("rtol", rtol), positive("atol", atol)
         self.rtol, self.atol = rtol, atol
         self._evaluations = 0
         self._core = self._integrator()
@@ -61,6 +66,9 @@ class Simulation:
 
     def step(self, control: Control | ArrayLike | None = None, steps: int = 1) -> None:
         """Moves the world by ``steps`` time steps; connections break and rules fire where they cross."""
+        if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
+            raise InvalidInputError(f"steps: expected a whole number, got {steps!r}")
+        self.world.tau = self._torques(control)
         if not (self.world.rules or any(c.break_force is not None for c in self.world.connections)):
             self._advance(control, self.dt, steps)
             return
@@ -73,12 +81,21 @@ class Simulation:
         if world.version != self._version:
             self._evaluations += self._core.evaluations
             self._core = self._integrator()
-        world.q, world.v = self._core.advance(world.time, world.q, world.v, dt, steps, control)
+        q, v = self._core.advance(world.time, world.q, world.v, dt, steps, control)
+        if world.version != self._version:
+            raise InvalidInputError("control: it must not connect or cut; give `when=` to connect and cut instead")
+        world.q, world.v = q, v
         world.time += steps * dt
-        if control is not None:
-            world.tau = np.array(
-                control(world.time, world.q, world.v) if callable(control) else control, dtype=np.float64
-            )
+        world.tau = self._torques(control)
+
+    def _torques(self, control: Control | ArrayLike | None) -> Array:
+        """Torques (nv) at the world's state."""
+        world = self.world
+        if control is None:
+            return np.zeros(world.model.nv)
+        asked = control(world.time, world.q, world.v) if callable(control) else control
+        name = "what control(t, q, v) returned" if callable(control) else "control"
+        return np.array(numbers(name, asked, (world.model.nv,)))
 
     def run(
         self,
@@ -103,12 +120,13 @@ class Simulation:
         log = _Log(world, len(samples) + 1)
         start, done = world.time, 0
         with _bar(progress, samples.sum()) as advance:
-            log.note(control)
+            world.tau = self._torques(control)
+            log.note()
             for steps in samples:
                 self.step(control, int(steps))
                 done += int(steps)
                 world.time = start + done * self.dt  # no sum of rounding errors
-                log.note(control)
+                log.note()
                 advance(int(steps))
         return log.recording()
 
@@ -127,15 +145,13 @@ class _Log:
         self.wrenches: dict[str, Array] = {}
         self.count = 0
 
-    def note(self, control: Control | ArrayLike | None) -> None:
+    def note(self) -> None:
         world, k = self.world, self.count
         self.time[k], self.energy[k] = world.time, world.energy()
         order = [world.model.link_index(name) for name in self.model.link_names]
         self.poses[k] = link_poses(world.model, world.q)[order]
         if (world.model.nq, world.model.nv) == (self.model.nq, self.model.nv):
-            self.q[k], self.v[k] = world.q, world.v
-            if control is not None:
-                self.tau[k] = control(world.time, world.q, world.v) if callable(control) else control
+            self.q[k], self.v[k], self.tau[k] = world.q, world.v, world.tau
         if world.connections:
             for connection, wrench in zip(world.connections, world.connection_wrenches(), strict=True):
                 empty = np.full((len(self.time), 6), np.nan)
@@ -159,8 +175,10 @@ class _Log:
 
 def _samples(duration: float, dt: float, every: int) -> Array:
     """Steps between samples: ``every`` each, and what is left for the last."""
-    if every < 1:
-        raise InvalidInputError(f"every: expected at least 1, got {every!r}")
+    if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
+        raise InvalidInputError(f"every: expected a whole number of at least 1, got {every!r}")
+    if duration / dt > MOST_STEPS:
+        raise InvalidInputError(f"duration: {duration:g} s in steps of {dt:g} s are more than {MOST_STEPS:g} steps")
     steps = max(1, round(duration / dt))
     full, rest = divmod(steps, every)
     return np.array([every] * full + ([rest] if rest else []))

@@ -6,9 +6,11 @@ a connection or a joint away. A failed change leaves everything as it was.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, count
 from typing import Any
 
@@ -17,21 +19,22 @@ from numpy.typing import ArrayLike
 
 from ukemi import _core
 from ukemi.chain.forward import minimal_forward_dynamics
-from ukemi.chain.inverse import Solution, Task, actuated_freedoms, closed_inverse_dynamics, solve_mixture
+from ukemi.chain.freedoms import actuated_freedoms
+from ukemi.chain.inverse import Solution, Task, closed_inverse_dynamics, solve_mixture
 from ukemi.chain.mobility import Mobility, find_mobility
 from ukemi.chain.virtual import Directions, Spring, VirtualLink, closed_chain
 from ukemi.dynamics.forward import mass_matrix
-from ukemi.dynamics.inverse import bias as tree_bias
 from ukemi.dynamics.inverse import inverse_dynamics as tree_inverse_dynamics
 from ukemi.dynamics.kinematics import jacobian, link_poses
 from ukemi.dynamics.momentum import energy
-from ukemi.errors import InvalidInputError, ModelError, SingularError, UnknownNameError
-from ukemi.model.arrays import Array, numbers
+from ukemi.dynamics.wrenches import Wrenches, on_links
+from ukemi.errors import InvalidInputError, ModelError, SingularError, UkemiWarning, UnknownNameError
+from ukemi.model.arrays import Array, frozen, numbers
 from ukemi.model.description import WORLD, Description, LinkDescription
 from ukemi.model.joints import Free, Joint
-from ukemi.model.model import Model
+from ukemi.model.model import Link, Model
 from ukemi.model.pose import Pose
-from ukemi.sim.connection import BreakForce, Connection, JointHandle, LinkHandle
+from ukemi.sim.connection import BreakForce, Connection, JointHandle, LinkHandle, checked_break_force
 
 #: Frames that are to meet may be this far apart [m, rad]; more wants snap=True.
 MEETING = 1e-6
@@ -64,8 +67,8 @@ class Figure:
 
     @property
     def q(self) -> Array:
-        """Coordinates (nq)."""
-        return self.world.q[self.q_index]
+        """Coordinates (nq), a copy; assign the whole to change them."""
+        return frozen(self.world.q[self.q_index])
 
     @q.setter
     def q(self, value: ArrayLike) -> None:
@@ -75,8 +78,8 @@ class Figure:
 
     @property
     def v(self) -> Array:
-        """Velocities (nv)."""
-        return self.world.v[self.v_index]
+        """Velocities (nv), a copy; assign the whole to change them."""
+        return frozen(self.world.v[self.v_index])
 
     @v.setter
     def v(self, value: ArrayLike) -> None:
@@ -100,7 +103,7 @@ class World:
     """Holds the structure and the state; gravity (3,) in world axes [m/s^2]."""
 
     def __init__(self, gravity: ArrayLike = (0, 0, -9.81)) -> None:
-        self.gravity = numbers("World.gravity", gravity, (3,))
+        self._gravity = numbers("World.gravity", gravity, (3,))
         self.time = 0.0
         self.figures: dict[str, Figure] = {}
         self.connections: list[Connection] = []
@@ -116,6 +119,16 @@ class World:
         self.events: list[dict[str, Any]] = []
         self._held: list[Connection] | None = None
         self._closed: _core.ClosedChain | None = None
+
+    @property
+    def gravity(self) -> Array:
+        """(3,) in world axes [m/s^2]; may be set."""
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: ArrayLike) -> None:
+        self._gravity = numbers("World.gravity", value, (3,))
+        self.version += 1
 
     # --- what is in the world ---------------------------------------------------------------------------------------
 
@@ -134,23 +147,34 @@ class World:
         if not isinstance(model, Model):
             raise InvalidInputError(f"World.add: expected a Model, got {model!r}")
         name = model.name if name is None else name
+        if not isinstance(name, str) or not name or "/" in name:
+            raise InvalidInputError(f"World.add: expected a name without '/', got {name!r}")
         if name in self.figures:
             raise ModelError(f"World.add: the name {name!r} is taken")
         start = model.neutral() if q is None else numbers("q", q, (model.nq,))
         speed = np.zeros(model.nv) if v is None else numbers("v", v, (model.nv,))
         energy(model, start, speed)  # lets the core refuse bad quaternions before anything changes
+        if model.couplings:
+            followers = ", ".join(coupling.joint for coupling in model.couplings[:6])
+            warnings.warn(
+                f"{name}: joints that follow others ({followers}) move on their own", UkemiWarning, stacklevel=2
+            )
+        before = self._snapshot()
         figure = Figure(self, name, model)
         forest = _description(self.model)
         forest.links += [_renamed(link, name) for link in _description(model).links]
         self._restructure(Model(forest), np.concatenate([self.q, start]), np.concatenate([self.v, speed]))
         self.figures[name] = figure
-        if model.loops:
-            with self.at_once():
-                for loop in model.loops:
-                    a, b = (LinkHandle(self, None if end == WORLD else f"{name}/{end}") for end in (loop.a, loop.b))
-                    self.connect(
-                        a.at(loop.at_a), b.at(loop.at_b), loop.joint, at="frames", name=f"{name}/{loop.name}", snap=True
-                    )
+        try:
+            if model.loops:
+                with nullcontext() if self._held is not None else self.at_once():
+                    for loop in model.loops:
+                        a, b = (LinkHandle(self, None if end == WORLD else f"{name}/{end}") for end in (loop.a, loop.b))
+                        ends = a.at(loop.at_a), b.at(loop.at_b)
+                        self.connect(*ends, loop.joint, at="frames", name=f"{name}/{loop.name}", snap=True)
+        except BaseException:
+            self._restore(before)
+            raise
         return figure
 
     def figure(self, name: str) -> Figure:
@@ -164,6 +188,10 @@ class World:
         new_q = self.q if q is None else numbers("q", q, (self.model.nq,))
         new_v = self.v if v is None else numbers("v", v, (self.model.nv,))
         energy(self.model, new_q, new_v)
+        if self.connections:
+            new_q, new_v, left = self.closed.project(new_q, new_v)
+            if left > 1e-9:
+                raise SingularError(f"set_state: the loops cannot close: {left:.3g} m (or rad) are left")
         self.q, self.v = np.array(new_q), np.array(new_v)
 
     def link_pose(self, name: str) -> Array:
@@ -199,15 +227,21 @@ class World:
         break_force: cuts the connection when its force exceeds this [N], or (force, moment), or when a function of the
             connection becomes positive.
         restitution: share of the relative velocity that comes back in the fixed directions, one or one per direction.
+            Links that rebound do not stay together: with any restitution the impulse acts and the connection ends.
         when: a function of the world; the connection is made when it becomes positive (true).
         """
         connection = self._new_connection(a, b, joint, name)
-        connection.break_force = break_force
-        connection.restitution = restitution
-        if when is not None:
-            self.rules.append(
-                Rule(when, lambda world: world._make([connection], at, snap), f"connect {connection.name}")
+        connection.break_force = checked_break_force(connection.name, break_force)
+        e = numbers(f"restitution of {connection.name!r}", restitution)
+        if not ((e >= 0) & (e <= 1)).all():
+            raise InvalidInputError(
+                f"restitution of {connection.name!r}: expected numbers from 0 to 1, got {e.tolist()}"
             )
+        connection.restitution = e
+        if when is not None:
+            _require_callable("when", when)
+            make = partial(World._make, new=[connection], at=at, snap=snap)
+            self.rules.append(Rule(when, make, f"connect {connection.name}", connection.name))
             return connection
         self._make([connection], at, snap)
         return connection
@@ -227,7 +261,14 @@ class World:
         distance = float(np.linalg.norm(b.X_W[:3, 3] - a.X_W[:3, 3]))
         connection.axial = Spring(stiffness, damping)
         connection.length = distance if length is None else float(numbers("length", length, ()))
-        self._activate([connection])
+        before = self._snapshot()
+        try:
+            self._activate([connection])
+            _ = self.closed  # refuses two links that are one body
+        except BaseException:
+            self._restore(before)
+            connection.active = False
+            raise
         return connection
 
     @contextmanager
@@ -242,6 +283,8 @@ class World:
             held, self._held = self._held, None
             self._jump(held)
         except BaseException:
+            for connection in self._held or []:
+                connection.active = False
             self._held = None
             self._restore(before)
             raise
@@ -251,18 +294,19 @@ class World:
 
         A link whose own joint is cut continues on a free joint with its pose and velocity [SV00 V-B].
         """
+        if not isinstance(what, JointHandle | Connection):
+            raise InvalidInputError(f"cut: expected a connection or a joint, got {what!r}")
+        if what.world is not self:
+            raise InvalidInputError(f"cut: {what.name!r} belongs to another world")
         if when is not None:
+            _require_callable("when", when)
             self.rules.append(Rule(when, lambda world: world.cut(what), f"cut {what.name}"))
         elif isinstance(what, JointHandle):
             self._free(what)
-        elif isinstance(what, Connection):
-            if what.world is not self or not what.active:
-                raise InvalidInputError(f"cut: {what!r} is not connected in this world")
-            what.active = False
-            self.connections.remove(what)
-            self._changed()
         else:
-            raise InvalidInputError(f"cut: expected a connection or a joint, got {what!r}")
+            if not what.active:
+                raise InvalidInputError(f"cut: {what!r} is not connected in this world")
+            self._drop([what])
 
     def _new_connection(self, a: LinkHandle, b: LinkHandle, joint: Joint | Directions, name: str | None) -> Connection:
         for end in (a, b):
@@ -272,7 +316,9 @@ class World:
             raise InvalidInputError(f"connect: expected a joint or Directions, got {joint!r}")
         if a.name == b.name:
             raise InvalidInputError(f"connect: {a!r} cannot be connected to itself")
-        taken = {c.name for c in self.connections}
+        taken = {c.name for c in self.connections} | {rule.makes for rule in self.rules}
+        if name is not None and not isinstance(name, str):
+            raise InvalidInputError(f"connect: expected a name, got {name!r}")
         if name is None:
             stem = f"{a.name or 'ground'}-{b.name or 'ground'}"
             name = next(n for n in chain([stem], (f"{stem}-{k}" for k in count(2))) if n not in taken)
@@ -336,14 +382,11 @@ class World:
     def _jump(self, new: list[Connection]) -> None:
         """Velocity jump at a connection ([SV00] eq. 25-38, [CC00] eq. 13-19), all rows in one solve."""
         restitution = np.zeros(self.closed.rows)
-        for connection in new:
-            if np.ndim(connection.restitution) or connection.restitution:
-                e = np.asarray(connection.restitution, dtype=np.float64)
-                if not ((e >= 0) & (e <= 1)).all():
-                    raise InvalidInputError(
-                        f"restitution: expected numbers from 0 to 1, got {connection.restitution!r}"
-                    )
-                restitution[self._rows(connection)] = e
+        rebounding = [c for c in new if np.any(c.restitution)]
+        for connection in rebounding:
+            rows = self._rows(connection)
+            e = numbers(f"restitution of {connection.name!r}", connection.restitution, (), (rows.stop - rows.start,))
+            restitution[rows] = e
         v, gap, lost, acting = self.closed.jump(self.q, self.v, restitution)
         if gap > MEETING:
             worst = max(new, key=self.connection_gap)
@@ -355,12 +398,24 @@ class World:
         for connection in new:
             connection.impulse = acting[self.connections.index(connection)]
             connection.energy_lost = lost
+        if rebounding:
+            self._drop(rebounding)
+
+    def _drop(self, gone: list[Connection]) -> None:
+        for connection in gone:
+            connection.active = False
+        self.connections = [c for c in self.connections if c not in gone]
+        if self._held is not None:
+            self._held = [c for c in self._held if c not in gone]
+        self._changed()
 
     def _free(self, handle: JointHandle) -> None:
         """Puts a link on a free joint at its present pose and velocity."""
         link = self.model.link(handle.link)
         if link.parent is None and isinstance(link.joint, Free):
             raise InvalidInputError(f"cut: {handle.link!r} is free already")
+        if not _subtree_mass(link):
+            raise InvalidInputError(f"cut: {handle.link!r} has no mass and cannot fly on its own")
         X = self.link_pose(handle.link)
         twist = jacobian(self.model, self.q, handle.link) @ self.v
         forest = _description(self.model)
@@ -429,15 +484,23 @@ class World:
     # --- dynamics of the present structure --------------------------------------------------------------------------
 
     def mobility(
-        self, independent: Sequence[str | int] | None = None, actuated: Sequence[str | int] | None = None
+        self,
+        independent: Sequence[str | int | JointHandle] | None = None,
+        actuated: Sequence[str | int | JointHandle] | None = None,
     ) -> Mobility:
         """What the structure can do now [SV00 II]; coordinates are chosen automatically unless given."""
         return find_mobility(
-            self.model, self._virtual(), [c.name for c in self.connections], self.q, self.v, independent, actuated
+            self.model,
+            self._virtual(),
+            [c.name for c in self.connections],
+            self.q,
+            self.v,
+            _joint_names(independent),
+            _joint_names(actuated),
         )
 
     def forward_dynamics(
-        self, tau: ArrayLike | None = None, external: ArrayLike | None = None, *, formulation: str = "forces"
+        self, tau: ArrayLike | None = None, external: Wrenches | None = None, *, formulation: str = "forces"
     ) -> Array:
         """Accelerations (nv) of the present structure under joint torques.
 
@@ -445,19 +508,25 @@ class World:
         coordinates of `mobility` [SV00 III-B].
         """
         torques = np.zeros(self.model.nv) if tau is None else tau
+        if external is not None:
+            external = on_links(self.model, external)
         if formulation == "forces":
-            a, _ = self.closed.dynamics(self.q, self.v, torques, external, self.gravity)
-            self.tau = torques if isinstance(torques, np.ndarray) else np.array(torques, dtype=np.float64)
-            return a
+            return self.closed.dynamics(self.q, self.v, torques, external, self._gravity)[0]
         if formulation != "minimal":
             raise InvalidInputError(f"formulation: expected 'forces' or 'minimal', got {formulation!r}")
-        required = tree_inverse_dynamics(self.model, self.q, self.v, np.zeros(self.model.nv), external, self.gravity)
-        return minimal_forward_dynamics(self.mobility(), mass_matrix(self.model, self.q), required, np.asarray(torques))
+        given = numbers("tau", torques, (self.model.nv,))
+        required = self._required(np.zeros(self.model.nv), external)
+        return minimal_forward_dynamics(self.mobility(), mass_matrix(self.model, self.q), required, given)
+
+    def _required(self, a: Array, external: ArrayLike | None = None) -> Array:
+        """M a + b of the tree, less what springs and dampers of connections give."""
+        required = tree_inverse_dynamics(self.model, self.q, self.v, a, external, self.gravity)
+        return required - self.closed.spring_torques(self.q, self.v)
 
     def inverse_dynamics(
         self,
         a: ArrayLike,
-        actuated: Sequence[str | int] | None = None,
+        actuated: Sequence[str | int | JointHandle] | None = None,
         *,
         torque_weights: ArrayLike = 1.0,
         force_weight: float = 0.0,
@@ -474,17 +543,17 @@ class World:
             raise InvalidInputError(
                 f"a: the loops do not allow these accelerations (they would open with {open_:.3g} m/s^2)"
             )
-        required = tree_inverse_dynamics(self.model, self.q, self.v, wanted, gravity=self.gravity)
-        drives = actuated_freedoms(self.model, actuated)
+        required = self._required(wanted)
+        drives = actuated_freedoms(self.model, _joint_names(actuated))
         return closed_inverse_dynamics(required, H_C, drives, torque_weights, force_weight)[0]
 
     def solve(
         self,
         *,
-        accelerations: Mapping[str | int, float] | None = None,
+        accelerations: Mapping[Any, float] | None = None,
         tasks: Sequence[Task] = (),
-        torques: Mapping[str | int, float] | None = None,
-        actuated: Sequence[str | int] | None = None,
+        torques: Mapping[Any, float] | None = None,
+        actuated: Sequence[str | int | JointHandle] | None = None,
     ) -> Solution:
         """Some accelerations, tasks and torques given: the rest, with the constraint forces [CC00 eq. 11, 22-23]."""
         H_C, rate = self.closed.jacobian(self.q, self.v)
@@ -493,13 +562,13 @@ class World:
             self.q,
             self.v,
             mass_matrix(self.model, self.q),
-            tree_bias(self.model, self.q, self.v, self.gravity),
+            self._required(np.zeros(self.model.nv)),
             H_C,
             rate,
             accelerations=accelerations or {},
             tasks=tasks,
             torques=torques or {},
-            actuated=actuated,
+            actuated=_joint_names(actuated),
         )
 
 
@@ -510,6 +579,21 @@ class Rule:
     condition: Callable[[World], float]
     action: Callable[[World], object]
     label: str
+    #: name of the connection it will make, if any
+    makes: str = ""
+
+
+def _joint_names(items: Sequence[str | int | JointHandle] | None) -> list[str | int] | None:
+    return None if items is None else [item.name if isinstance(item, JointHandle) else item for item in items]
+
+
+def _require_callable(name: str, value: object) -> None:
+    if not callable(value):
+        raise InvalidInputError(f"{name}: expected a function of the world, got {value!r}")
+
+
+def _subtree_mass(link: Link) -> float:
+    return link.mass_properties.mass + sum(_subtree_mass(child) for child in link.children)
 
 
 def _description(model: Model) -> Description:
