@@ -11,7 +11,7 @@ import ukemi as uk
 from ukemi.sim.connection import LinkHandle
 
 TOP, ROPE, PLATE = 3.0, 2.4, (0.25, 0.5)  # height of the hinge, length to the plate, its depth and width [m]
-BREAK, END = 0.4, 1.0  # [s]
+BREAK, END = 0.9, 1.3  # [s]
 
 
 def swing() -> uk.Model:
