@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 from numpy import float64
 from numpy.typing import NDArray
@@ -63,12 +64,13 @@ class SingularError(UkemiError, ArithmeticError):
 
 
 class SimulationError(UkemiError, ArithmeticError):
-    """A run that could not go on. ``time``, ``q`` and ``v`` hold the last good state."""
+    """A run that could not go on. ``time``, ``q`` and ``v`` hold the last good state, ``recording`` what was recorded."""
 
     def __init__(self, message: str, time: float, q: NDArray[float64], v: NDArray[float64]) -> None:
         self.time = time
         self.q = q
         self.v = v
+        self.recording: Any = None
         super().__init__(message)
 
 

@@ -117,6 +117,8 @@ def test_a_run_that_blows_up_keeps_the_last_good_state() -> None:
     with pytest.raises(uk.SimulationError, match=r"no longer finite.*wheel") as error:
         uk.Simulation(world, 1e-3).run(10.0)
     assert np.isfinite(error.value.v).all()
+    assert 1 <= len(error.value.recording) < 10001
+    assert np.isfinite(error.value.recording.q).all()
     assert error.value.time >= 0
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ukemi import _core
 from ukemi.dynamics.kinematics import link_poses
-from ukemi.errors import InvalidInputError
+from ukemi.errors import InvalidInputError, SimulationError
 from ukemi.model.arrays import Array, numbers, positive
 from ukemi.sim.events import advance_with_events
 from ukemi.sim.recording import Recording
@@ -113,21 +113,25 @@ class Simulation:
         structure of the start until the cut.
 
         Raises:
-            SimulationError: the state left the finite numbers; it carries the last good one.
+            SimulationError: the state left the finite numbers; it carries the last good one, and the recording so far.
         """
         world = self.world
         samples = _samples(positive("duration", duration), self.dt, every)
         log = _Log(world, len(samples) + 1)
         start, done = world.time, 0
-        with _bar(progress, samples.sum()) as advance:
-            world.tau = self._torques(control)
-            log.note()
-            for steps in samples:
-                self.step(control, int(steps))
-                done += int(steps)
-                world.time = start + done * self.dt  # no sum of rounding errors
+        try:
+            with _bar(progress, samples.sum()) as advance:
+                world.tau = self._torques(control)
                 log.note()
-                advance(int(steps))
+                for steps in samples:
+                    self.step(control, int(steps))
+                    done += int(steps)
+                    world.time = start + done * self.dt  # no sum of rounding errors
+                    log.note()
+                    advance(int(steps))
+        except SimulationError as error:
+            error.recording = log.recording()
+            raise
         return log.recording()
 
 
@@ -159,14 +163,15 @@ class _Log:
         self.count += 1
 
     def recording(self) -> Recording:
+        n = self.count
         return Recording(
-            self.time,
-            self.q,
-            self.v,
-            self.tau,
-            self.energy,
-            self.poses,
-            self.wrenches,
+            self.time[:n],
+            self.q[:n],
+            self.v[:n],
+            self.tau[:n],
+            self.energy[:n],
+            self.poses[:n],
+            {name: wrench[:n] for name, wrench in self.wrenches.items()},
             events=self.world.events[self.first_event :],
             link_names=self.model.link_names,
             joint_names=self.model.joint_names,

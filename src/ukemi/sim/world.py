@@ -511,7 +511,8 @@ class World:
         if external is not None:
             external = on_links(self.model, external)
         if formulation == "forces":
-            return self.closed.dynamics(self.q, self.v, torques, external, self._gravity)[0]
+            closed = self._closed or self.closed
+            return closed.dynamics(self.q, self.v, torques, external, self._gravity)[0]
         if formulation != "minimal":
             raise InvalidInputError(f"formulation: expected 'forces' or 'minimal', got {formulation!r}")
         given = numbers("tau", torques, (self.model.nv,))
