@@ -64,7 +64,7 @@ class SingularError(UkemiError, ArithmeticError):
 
 
 class SimulationError(UkemiError, ArithmeticError):
-    """A run that could not go on. ``time``, ``q`` and ``v`` hold the last good state, ``recording`` what was recorded."""
+    """A run that could not go on. ``time``, ``q`` and ``v`` hold the last good state, ``recording`` all before it."""
 
     def __init__(self, message: str, time: float, q: NDArray[float64], v: NDArray[float64]) -> None:
         self.time = time
