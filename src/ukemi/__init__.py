@@ -29,9 +29,10 @@ from ukemi.model.pose import Pose
 from ukemi.model.readers.load import load
 from ukemi.model.shapes import Box, Capsule, ConvexMesh, Cylinder, Sphere
 from ukemi.sim.connection import Connection
+from ukemi.sim.figure import Figure
 from ukemi.sim.recording import Recording
 from ukemi.sim.simulation import Simulation
-from ukemi.sim.world import Figure, World
+from ukemi.sim.world import World
 
 __version__ = "0.1.0"
 
