@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.trees import random_model, random_state
 
 import ukemi as uk
-from tests.trees import random_model, random_state
 from ukemi.model.arrays import Array
 from ukemi.model.model import Link
 
