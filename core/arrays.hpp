@@ -1,7 +1,6 @@
 // Arrays at the border: NumPy arrays in and out, checked once, never copied when they already are what the core wants.
 //
-// NumPy's own interface is used instead of nanobind's ndarray: a view costs some 10 ns instead of some 200, which is a
-// good part of a forward dynamics call.
+// NumPy's own interface is used instead of nanobind's ndarray: a view is a few pointer reads, without a capsule.
 #pragma once
 #define NPY_NO_DEPRECATED_API NPY_1_22_API_VERSION
 #define PY_ARRAY_UNIQUE_SYMBOL ukemi_numpy

@@ -43,7 +43,7 @@ inline void run_here(Kernel kernel, const Batch& batch, std::ptrdiff_t begin, st
     kernel(batch, begin, end, Scratch::of_this_thread().get(kernels().scratch_bytes(*batch.tree)));
 }
 
-/// Bodies times states below which starting a thread (some 20 us) costs more than it brings.
+/// Bodies times states below which starting a thread costs more than it brings (a guess, not measured).
 inline constexpr std::ptrdiff_t worth_a_thread = 4000;
 
 /// Runs a kernel over `count` states. Shares are whole packs, so results do not depend on the number of threads.

@@ -64,6 +64,12 @@ class Simulation:
         """How often accelerations were computed so far."""
         return self._evaluations + self._core.evaluations
 
+    @property
+    def rough(self) -> int:
+        """Adaptive steps of the present structure that kept less than the tolerance at the smallest step: near singular
+        poses, and where torques jump."""
+        return self._core.rough
+
     def step(self, control: Control | ArrayLike | None = None, steps: int = 1) -> None:
         """Moves the world by ``steps`` time steps; connections break and rules fire where they cross."""
         if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
