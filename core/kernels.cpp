@@ -6,6 +6,7 @@
 
 #include "aba.hpp"
 #include "closed.hpp"
+#include "contact_step.hpp"
 #include "crba.hpp"
 #include "factor.hpp"
 #include "kinematics.hpp"
@@ -149,4 +150,5 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::closed_jacobian,
     ukemi::UKEMI_LEVEL::closed_pivots,
     ukemi::UKEMI_LEVEL::closed_least_norm,
+    ukemi::UKEMI_LEVEL::make_contact_engine,
 };

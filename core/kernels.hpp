@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 
+#include "contact_scene.hpp"
 #include "types.hpp"
 
 namespace ukemi {
@@ -43,6 +44,8 @@ struct Kernels {
     void (*closed_jacobian)(const Tree&, const Loops&, const double* q, const double* v, void* memory, double* H, double* rate_v);
     const double* (*closed_pivots)(const Tree&, const Loops&, void* memory);
     void (*closed_least_norm)(const Tree&, const Loops&, void* memory, double* lambda);
+    // contacts, see contact_step.hpp; the scene must outlive the engine
+    ContactEngine* (*make_contact_engine)(const Tree&, const ContactScene&);
 };
 
 /// The best level for this processor, chosen once.

@@ -7,6 +7,8 @@ arrays are batch or time axes. See docs/conventions.md.
 from ukemi._core import set_threads, threads
 from ukemi.chain.inverse import Task
 from ukemi.chain.virtual import Directions, Spring
+from ukemi.contact.conditions import Condition
+from ukemi.contact.terrain import Ground, HeightField, Solids, Surface, stairs
 from ukemi.dynamics.forward import InertiaFactor, forward_dynamics, mass_matrix
 from ukemi.dynamics.inverse import bias, inverse_dynamics
 from ukemi.dynamics.kinematics import center_of_mass, difference, integrate, jacobian, jacobian_rate, link_poses
@@ -40,6 +42,7 @@ __all__ = [
     "Box",
     "Builder",
     "Capsule",
+    "Condition",
     "Connection",
     "ConvexMesh",
     "Cylinder",
@@ -48,6 +51,8 @@ __all__ = [
     "FileFormatError",
     "Fixed",
     "Free",
+    "Ground",
+    "HeightField",
     "InertiaFactor",
     "InvalidInputError",
     "Model",
@@ -60,9 +65,11 @@ __all__ = [
     "Simulation",
     "SimulationError",
     "SingularError",
+    "Solids",
     "Sphere",
     "Spherical",
     "Spring",
+    "Surface",
     "Task",
     "UkemiError",
     "UkemiWarning",
@@ -86,5 +93,6 @@ __all__ = [
     "momentum",
     "potential_energy",
     "set_threads",
+    "stairs",
     "threads",
 ]
