@@ -50,6 +50,7 @@ public:
             if (t < left) ++report.splits;
             left = t < left ? left - t : 0.0;
             touch(q, v);
+            solver_.remember();
             keep_forces(t, h);
         }
         for (const Found& f : detector_.found)
@@ -90,7 +91,7 @@ public:
 
 private:
     static constexpr double margin = 0.01;      // nearer points are looked at closely [m]
-    static constexpr double impact_speed = 1e-4;  // slower approach is met without an impact [m/s]: 0.1 um in a step of 1 ms
+    static constexpr double impact_speed = 1e-3;  // slower approach is met without an impact [m/s]: half a um in a step of 1 ms
     static constexpr double push_out = 0.1;     // share of a penetration that a step takes back
     static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
 
@@ -170,7 +171,7 @@ private:
             const Vec3<double> r = tmul(patch->frame.R, at - patch->frame.p);
             bool known = false;
             for (const PatchPoint& c : patch->points) known |= std::hypot(c.x - r.x, c.y - r.y) < 1e-6;
-            if (!known) patch->points.push_back({r.x, r.y, f.gap, f.radius, 0, 1, 0, 0});
+            if (!known) patch->points.push_back({r.x, r.y, f.gap, f.radius, 0, 1, 0, 1, 0, 0, 0, 0});
         }
         for (std::size_t i = 0; i < solver_.patch_count; ++i) {  // the origin among the points
             Patch& p = solver_.patches[i];
@@ -302,8 +303,8 @@ private:
         for (StopState& s : solver_.stops) {
             const Stop& stop = scene_.stops[static_cast<std::size_t>(s.stop)];
             const double gap = s.sign > 0 ? q[stop.iq] - stop.lower : stop.upper - q[stop.iq];
-            s.target = -s.u0 - 2 * gap / t;  // ends exactly at the stop
-            s.target = std::fmin(s.target, std::fmax(0.0, -2 * gap / t));
+            // ends exactly at the stop; a joint that is far outside may come back but is not thrown
+            s.target = gap < -10 * stop_reach ? 0.0 : std::fmin(-s.u0 - 2 * gap / t, std::fmax(0.0, -2 * gap / t));
         }
         for (std::size_t r = 0; r < solver_.loop_target.size() && loops; ++r) solver_.loop_target[r] = -0.5 * t * loop_rate_[r];
     }
