@@ -22,6 +22,7 @@ from ukemi.errors import (
     UnknownNameError,
 )
 from ukemi.model.builder import Builder
+from ukemi.model.figures.hand import hand
 from ukemi.model.figures.human import human
 from ukemi.model.joints import Fixed, Free, Planar, Prismatic, Revolute, Spherical, Universal
 from ukemi.model.model import Model
@@ -74,6 +75,7 @@ __all__ = [
     "difference",
     "energy",
     "forward_dynamics",
+    "hand",
     "human",
     "integrate",
     "inverse_dynamics",

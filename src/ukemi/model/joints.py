@@ -37,7 +37,9 @@ class Joint:
 
     limits: (lower, upper) of the coordinate, or one pair per coordinate; a spherical joint takes the largest
         rotation angle as (0, angle).
-    stiffness: a number, or a symmetric nv x nv matrix that couples the joint's freedoms [N m/rad, N/m].
+    stiffness: a number, or a symmetric nv x nv matrix that couples the joint's freedoms [N m/rad, N/m]. A universal
+        joint may have an unsymmetric one, as the wrist of [HAND07] Table 5-IV: what is not symmetric couples one way
+        and has no energy.
     rest: coordinates q where the spring is slack; the zero pose by default.
     damping: a number or a nv x nv matrix [N m s/rad, N s/m].
     armature: inertia of the drive, added to the diagonal of the inertia matrix; a number or one per freedom.
@@ -56,6 +58,8 @@ class Joint:
     nv: ClassVar[int] = 0
     #: the core's number of this kind; -1: no freedom
     kind: ClassVar[int] = -1
+    #: its stiffness may be unsymmetric
+    one_way: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -64,7 +68,9 @@ class Joint:
         for what in ("stiffness", "damping"):
             value = getattr(self, what)
             if value is not None:
-                object.__setattr__(self, what, self._checked_matrix(f"{name}.{what}", value, what == "stiffness"))
+                object.__setattr__(
+                    self, what, self._checked_matrix(f"{name}.{what}", value, what == "stiffness" and not self.one_way)
+                )
         object.__setattr__(self, "rest", self._checked_rest(f"{name}.rest"))
         object.__setattr__(self, "armature", self._per_freedom(f"{name}.armature", self.armature))
         if self.effort is not None:
@@ -169,6 +175,7 @@ class Universal(Joint):
     nq: ClassVar[int] = 2
     nv: ClassVar[int] = 2
     kind: ClassVar[int] = 2
+    one_way: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         first, second = direction("Universal.first", self.first), direction("Universal.second", self.second)

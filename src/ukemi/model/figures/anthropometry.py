@@ -119,3 +119,5 @@ CC00_HEIGHT = 1.75  # not printed: the paper took the lengths of its subject
 
 #: Normal ranges of hinges [deg] (American Academy of Orthopaedic Surgeons, 1965): extension, flexion.
 HINGE_RANGES = {"elbow": (0.0, 150.0), "knee": (0.0, 135.0)}
+#: Turning of the forearm [deg] (AAOS, 1965): supination to pronation from the middle position.
+PRONATION = (-80.0, 80.0)
