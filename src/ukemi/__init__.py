@@ -24,6 +24,7 @@ from ukemi.errors import (
 from ukemi.model.builder import Builder
 from ukemi.model.figures.hand import hand
 from ukemi.model.figures.human import human
+from ukemi.model.figures.tendons import Tendons
 from ukemi.model.joints import Fixed, Free, Planar, Prismatic, Revolute, Spherical, Universal
 from ukemi.model.model import Model
 from ukemi.model.pose import Pose
@@ -65,6 +66,7 @@ __all__ = [
     "Spherical",
     "Spring",
     "Task",
+    "Tendons",
     "UkemiError",
     "UkemiWarning",
     "Universal",
