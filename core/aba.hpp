@@ -199,6 +199,19 @@ template <class T> UKEMI_INLINE void absorb_free(const Body& b, AbaBody<T>& x, A
     if (parent) pass_force(*parent, x.X, x.X.R * tau_f, tau_n);
 }
 
+/// Inwards: articulated inertias and bias forces, from the rigid ones and the torques in the work.
+template <class T> inline void absorb_all(const Tree& tree, const In<T>& q, const AbaWork<T>& work) {
+    for (int i = static_cast<int>(tree.bodies.size()) - 1; i >= 0; --i) {
+        const Body& b = tree.bodies[i];
+        AbaBody<T>& x = work.bodies[i];
+        AbaBody<T>* parent = b.parent < 0 ? nullptr : &work.bodies[b.parent];
+        if (is_plain(b, JointKind::spherical)) absorb_spherical(b, x, parent, work);
+        else if (b.kind == JointKind::revolute) absorb_revolute(b, x, parent, work);
+        else if (is_plain(b, JointKind::free)) absorb_free(b, x, parent, work);
+        else absorb_general(b, q, x, parent, work);
+    }
+}
+
 /// First two passes: velocities and bias forces outwards, articulated inertias inwards. external: a wrench per body, in
 /// body coordinates; it and tau may be absent.
 template <class T>
@@ -236,16 +249,7 @@ inline void aba_inward(const Tree& tree, const In<T>& q, const In<T>& v, const I
         }
     }
 
-    // Inwards: articulated inertias.
-    for (int i = n - 1; i >= 0; --i) {
-        const Body& b = tree.bodies[i];
-        AbaBody<T>& x = work.bodies[i];
-        AbaBody<T>* parent = b.parent < 0 ? nullptr : &work.bodies[b.parent];
-        if (is_plain(b, JointKind::spherical)) absorb_spherical(b, x, parent, work);
-        else if (b.kind == JointKind::revolute) absorb_revolute(b, x, parent, work);
-        else if (is_plain(b, JointKind::free)) absorb_free(b, x, parent, work);
-        else absorb_general(b, q, x, parent, work);
-    }
+    absorb_all(tree, q, work);
 }
 
 /// All bodies of a tree, parents before children; or some of them, closed towards the root.

@@ -17,6 +17,7 @@ namespace nb = nanobind;
 namespace ukemi {
 
 void bind_closed(nb::module_& m);
+void bind_impulse(nb::module_& m);
 void bind_integrator(nb::module_& m);
 
 namespace {
@@ -274,6 +275,7 @@ NB_MODULE(_core, m) {
         .def("solve", &InertiaFactor::solve, nb::arg("rhs").none(), "M^-1 rhs, for rhs of shape (..., nv).");
 
     bind_closed(m);
+    bind_impulse(m);
     bind_integrator(m);
 
     m.def("levels", [] {

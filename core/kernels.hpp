@@ -43,6 +43,10 @@ struct Kernels {
     void (*closed_jacobian)(const Tree&, const Loops&, const double* q, const double* v, void* memory, double* H, double* rate_v);
     const double* (*closed_pivots)(const Tree&, const Loops&, void* memory);
     void (*closed_least_norm)(const Tree&, const Loops&, void* memory, double* lambda);
+    // impulses, see impulse.hpp; `memory` holds psi_bytes(tree, m) bytes, aligned to 64
+    Kernel impulse_response;
+    std::size_t (*psi_bytes)(const Tree&, int m);
+    void (*inverse_inertia)(const Tree&, const double* q, const int* links, int m, void* memory, double* out);
 };
 
 /// The best level for this processor, chosen once.

@@ -8,6 +8,7 @@ from ukemi._core import set_threads, threads
 from ukemi.chain.inverse import Task
 from ukemi.chain.virtual import Directions, Spring
 from ukemi.dynamics.forward import InertiaFactor, forward_dynamics, mass_matrix
+from ukemi.dynamics.impulse import Impact, Touch, contact_forces, impact, impulse_response, inverse_inertia
 from ukemi.dynamics.inverse import bias, inverse_dynamics
 from ukemi.dynamics.kinematics import center_of_mass, difference, integrate, jacobian, jacobian_rate, link_poses
 from ukemi.dynamics.momentum import energy, kinetic_energy, momentum, potential_energy
@@ -50,6 +51,7 @@ __all__ = [
     "FileFormatError",
     "Fixed",
     "Free",
+    "Impact",
     "InertiaFactor",
     "InvalidInputError",
     "Model",
@@ -67,6 +69,7 @@ __all__ = [
     "Spring",
     "Task",
     "Tendons",
+    "Touch",
     "UkemiError",
     "UkemiWarning",
     "Universal",
@@ -74,13 +77,17 @@ __all__ = [
     "World",
     "bias",
     "center_of_mass",
+    "contact_forces",
     "difference",
     "energy",
     "forward_dynamics",
     "hand",
     "human",
+    "impact",
+    "impulse_response",
     "integrate",
     "inverse_dynamics",
+    "inverse_inertia",
     "jacobian",
     "jacobian_rate",
     "kinetic_energy",

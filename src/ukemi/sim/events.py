@@ -67,7 +67,8 @@ def _watches(world: World) -> list[_Watch]:
 
 
 def _fire(world: World, rule: Rule) -> None:
-    world.rules.remove(rule)
+    if rule.once:
+        world.rules.remove(rule)
     rule.action(world)
 
 

@@ -250,6 +250,18 @@ class World:
                 raise InvalidInputError(f"cut: {what!r} is not connected in this world")
             self._drop([what])
 
+    def when(
+        self, condition: Callable[[World], float], action: Callable[[World], object], label: str, *, once: bool = True
+    ) -> None:
+        """Calls action(world) where condition(world) becomes positive; the time is located within the step.
+
+        With ``once=False`` again and again: the action must then make the condition negative, as an impact does that
+        turns an approaching point back.
+        """
+        _require_callable("condition", condition)
+        _require_callable("action", action)
+        self.rules.append(Rule(condition, action, label, once=once))
+
     def _new_connection(self, a: LinkHandle, b: LinkHandle, joint: Joint | Directions, name: str | None) -> Connection:
         for end in (a, b):
             if not isinstance(end, LinkHandle) or end.world is not self:
@@ -517,13 +529,14 @@ class World:
 
 @dataclass(eq=False)
 class Rule:
-    """Something that happens once, when a function of the world becomes positive (or true)."""
+    """Something that happens, once or every time, when a function of the world becomes positive (or true)."""
 
     condition: Callable[[World], float]
     action: Callable[[World], object]
     label: str
     #: name of the connection it will make, if any
     makes: str = ""
+    once: bool = True
 
 
 def _joint_names(items: Sequence[str | int | JointHandle] | None) -> list[str | int] | None:
