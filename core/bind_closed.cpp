@@ -53,6 +53,35 @@ Loops make_loops(const Tree& tree, const std::vector<int>& links_a, const std::v
     return loops;
 }
 
+/// Adds ties: how many terms each has, the freedom (index into v; of a spherical joint the first) and the four
+/// coefficients of every term, and the offsets.
+void add_ties(const Tree& tree, const std::vector<int>& counts, const std::vector<int>& freedoms, nb::handle coefficients, nb::handle offsets, Loops& loops) {
+    const Array c("coefficients", coefficients.ptr()), x("offsets", offsets.ptr());
+    std::size_t terms = 0;
+    for (int count : counts) {
+        if (count < 1) throw InputError("InvalidInputError", "tie: expected at least one term");
+        terms += static_cast<std::size_t>(count);
+    }
+    if (freedoms.size() != terms || c.ndim() != 2 || c.dim(0) != static_cast<npy_intp>(terms) || c.dim(1) != 4 || x.ndim() != 1 || x.dim(0) != static_cast<npy_intp>(counts.size()))
+        throw InputError("InvalidInputError", "ties: lists of different lengths");
+    c.require_finite(), x.require_finite();
+    for (std::size_t t = 0; t < terms; ++t) {
+        const double* k = c.data() + 4 * t;
+        const auto body = std::find_if(tree.bodies.begin(), tree.bodies.end(), [&](const Body& b) { return b.iv <= freedoms[t] && freedoms[t] < b.iv + b.nv; });
+        if (body == tree.bodies.end()) throw InputError("InvalidInputError", "tie: freedom out of range");
+        const int d = freedoms[t] - body->iv;
+        const bool angle = body->kind == JointKind::spherical;
+        if (body->kind == JointKind::free || (angle && d > 0))
+            throw InputError("InvalidInputError", "tie: joint '" + tree.joint_names[static_cast<std::size_t>(body - tree.bodies.begin())] + "' has no such coordinate");
+        loops.terms.push_back({static_cast<int>(body - tree.bodies.begin()), body->iq + d, body->iv + d, angle, {k[0], k[1], k[2], k[3]}, 0});
+    }
+    int term = 0;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        loops.ties.push_back({term, term + counts[i], x.data()[i]});
+        term += counts[i];
+    }
+}
+
 /// One state (not a batch), checked.
 struct State {
     Array q, v;
@@ -71,8 +100,13 @@ struct PyClosed {
     std::vector<int> links_a;
     ClosedChain chain;
 
-    PyClosed(nb::object t, const std::vector<int>& links_a, const std::vector<int>& links_b, const std::vector<int>& lin, const std::vector<int>& rot, nb::handle numbers)
-        : owner(t), tree(&nb::cast<const Tree&>(t)), links_a(links_a), chain(*tree, parse(*tree, links_a, links_b, lin, rot, numbers)) {}
+    PyClosed(nb::object t, const std::vector<int>& links_a, const std::vector<int>& links_b, const std::vector<int>& lin, const std::vector<int>& rot, nb::handle numbers,
+             const std::vector<int>& tie_counts, const std::vector<int>& tie_freedoms, nb::handle coefficients, nb::handle offsets)
+        : owner(t), tree(&nb::cast<const Tree&>(t)), links_a(links_a), chain(*tree, [&] {
+              Loops loops = parse(*tree, links_a, links_b, lin, rot, numbers);
+              add_ties(*tree, tie_counts, tie_freedoms, coefficients, offsets, loops);
+              return loops;
+          }()) {}
 
     static Loops parse(const Tree& tree, const std::vector<int>& links_a, const std::vector<int>& links_b, const std::vector<int>& lin, const std::vector<int>& rot, nb::handle numbers) {
         const Array x("numbers", numbers.ptr());
@@ -148,18 +182,20 @@ struct PyClosed {
         chain.respond(s.q.data(), s.v.data(), c.data(), impulse, dv);
         return nb::make_tuple(i_out, d_out);
     }
-    /// New v, position error, energy lost, and what the impulses do to each link a: (loops, 6) in its coordinates.
+    /// New v, position error, energy lost, what the impulses do to each link a: (loops, 6) in its coordinates, and the
+    /// impulses along the rows.
     nb::tuple jump(nb::handle q, nb::handle v, nb::handle restitution) {
         const State s(*tree, q, v);
         const Array e = per_row("restitution", restitution);
         double *v_new, *on_a;
         nb::object v_out = nb::steal(new_array({tree->nv}, false, &v_new)), w_out = nb::steal(new_array({static_cast<npy_intp>(links_a.size()), 6}, false, &on_a));
         std::copy(s.v.data(), s.v.data() + tree->nv, v_new);
-        std::vector<double> impulse(static_cast<std::size_t>(chain.rows()));
+        double* impulse;
+        nb::object i_out = nb::steal(new_array({chain.rows()}, false, &impulse));
         const double before = kinetic(s.q.data(), s.v.data());
-        const double gap = chain.jump(s.q.data(), v_new, e.data(), impulse.data(), on_a);
+        const double gap = chain.jump(s.q.data(), v_new, e.data(), impulse, on_a);
         in_links(on_a);
-        return nb::make_tuple(v_out, gap, before - kinetic(s.q.data(), v_new), w_out);
+        return nb::make_tuple(v_out, gap, before - kinetic(s.q.data(), v_new), w_out, i_out);
     }
     double kinetic(const double* q, const double* v) const {
         double out[11];
@@ -198,9 +234,11 @@ struct PyClosed {
 ClosedChain* closed_chain_of(nb::handle object) { return object.is_none() ? nullptr : &nb::cast<PyClosed&>(object).chain; }
 
 void bind_closed(nb::module_& m) {
-    nb::class_<PyClosed>(m, "ClosedChain", "A tree with loops closed by joints: constraint forces, velocity jumps, projection.")
-        .def(nb::init<nb::object, const std::vector<int>&, const std::vector<int>&, const std::vector<int>&, const std::vector<int>&, nb::handle>(), nb::arg("tree"),
-             nb::arg("links_a"), nb::arg("links_b"), nb::arg("lin"), nb::arg("rot"), nb::arg("numbers"))
+    nb::class_<PyClosed>(m, "ClosedChain", "A tree with loops closed by joints, and ties between coordinates: constraint forces, velocity jumps, projection.")
+        .def(nb::init<nb::object, const std::vector<int>&, const std::vector<int>&, const std::vector<int>&, const std::vector<int>&, nb::handle, const std::vector<int>&,
+                      const std::vector<int>&, nb::handle, nb::handle>(),
+             nb::arg("tree"), nb::arg("links_a"), nb::arg("links_b"), nb::arg("lin"), nb::arg("rot"), nb::arg("numbers"), nb::arg("tie_counts"), nb::arg("tie_freedoms"),
+             nb::arg("coefficients"), nb::arg("offsets"))
         .def_prop_ro("rows", [](const PyClosed& c) { return c.chain.rows(); })
         .def("dynamics", &PyClosed::dynamics, nb::arg("q").none(), nb::arg("v").none(), nb::arg("tau").none(), nb::arg("external").none(), nb::arg("gravity").none())
         .def("jacobian", &PyClosed::jacobian, nb::arg("q").none(), nb::arg("v").none())

@@ -1,6 +1,6 @@
 // Dynamics of closed chains by constraint forces ([CC00] eq. 11-21), through the articulated bodies of the tree.
 //
-// A row of the constraint is a unit wrench on body b and its reaction on body a. Carried towards the world with the
+// A row of a loop is a unit wrench on body b and its reaction on body a; a row of a tie is a push at its joints. Carried towards the world with the
 // articulated gains it leaves u = S^T F at every joint on its way; the constraint matrix is then
 //   B = H_C A^-1 H_C^T,  B_rs = sum over shared joints of u_r^T D^-1 u_s,
 // in O(n) per row, without forming A, H_C or any inverse ([HAND07] 4.1 does the same for impulses). B is kept in its
@@ -37,16 +37,16 @@ inline void closed_dynamics(const Tree& tree, const Loops& loops, const double* 
     }
     aba_outward<true>(tree, touched(loops), Q, a_world, work.aba, work.aba.drive, Out<double>{a, 0});
     world_motion(tree, loops, q, v, work);
-    closed_rows(loops, work);
+    closed_rows(loops, q, v, work);
     const double weakest = closed_factor(tree, loops, Q, dependent, work);
-    closed_row_accelerations(loops, work, a_world, lambda);
+    closed_row_accelerations(loops, work, a_world, a, lambda);
     for (int r = 0; r < loops.rows; ++r) lambda[r] = -lambda[r];
     closed_solve(loops, work, lambda);
     std::copy(work.aba.drive, work.aba.drive + tree.nv, work.drive);
     closed_drive(loops, work, lambda, work.drive);
     aba_outward<true>(tree, all, Q, a_world, work.aba, work.drive, Out<double>{a, 0});
     for (int refinement = 0; refinement < 2 && weakest < ill_conditioned; ++refinement) {
-        closed_row_accelerations(loops, work, a_world, work.rhs);
+        closed_row_accelerations(loops, work, a_world, a, work.rhs);
         for (int r = 0; r < loops.rows; ++r) work.rhs[r] = -work.rhs[r];
         closed_solve(loops, work, work.rhs);
         for (int r = 0; r < loops.rows; ++r) lambda[r] += work.rhs[r];
@@ -60,7 +60,7 @@ inline void closed_prepare(const Tree& tree, const Loops& loops, const double* q
     const ClosedWork work = closed_work(tree, loops, memory);
     aba_inward<double>(tree, {q, 0}, {v, 0}, {nullptr, 0}, {nullptr, 0}, work.aba);
     world_motion(tree, loops, q, v, work);
-    closed_rows(loops, work);
+    closed_rows(loops, q, v, work);
     closed_factor(tree, loops, {q, 0}, careful ? nearly_dependent : dependent, work);
 }
 /// Response of the prepared chain to impulses along its rows that change the rows' velocities by `change`: impulses
@@ -77,7 +77,7 @@ inline void closed_respond(const Tree& tree, const Loops& loops, const double* q
 inline void closed_state(const Tree& tree, const Loops& loops, const double* q, const double* v, void* memory, double* error, double* rate) {
     const ClosedWork work = closed_work(tree, loops, memory);
     world_motion_at(tree, loops, q, v, work);
-    closed_rows(loops, work);
+    closed_rows(loops, q, v, work);
     std::copy(work.error, work.error + loops.rows, error);
     std::copy(work.rate, work.rate + loops.rows, rate);
 }
@@ -93,11 +93,12 @@ inline double closed_wrenches(const Tree& tree, const Loops& loops, const double
     const ClosedWork work = closed_work(tree, loops, memory);
     world_motion_at(tree, loops, q, v, work);
     double energy = 0;
-    for (const Loop& loop : loops.items) {
+    for (std::size_t l = 0; l < loops.items.size(); ++l) {
+        const Loop& loop = loops.items[l];
         const Relative r = relative_motion(loop, work);
         Force<double> F{zero3<double>(), zero3<double>()};
         if (loop.elastic && springs) energy += elastic_wrench(loop, r, F);
-        for_each_row(loop, r, [&](int k, const Vec3<double>& f, const Vec3<double>& n, double, double, double) { F.f += f * lambda[k], F.n += n * lambda[k]; });
+        for_each_row(loop, r, loops.blocks[l].row, [&](int k, const Vec3<double>& f, const Vec3<double>& n, double, double, double) { F.f += f * lambda[k], F.n += n * lambda[k]; });
         write3(out, -(loop.X_a.R * F.f)), write3(out + 3, -(loop.X_a.R * F.n));
         out += 6;
     }
@@ -127,16 +128,14 @@ inline void closed_jacobian(const Tree& tree, const Loops& loops, const double* 
     const In<double> Q{q, 0}, V{v, 0};
     aba_inward<double>(tree, Q, V, {nullptr, 0}, {nullptr, 0}, work.aba);
     world_motion(tree, loops, q, v, work);
-    closed_rows(loops, work);
-    closed_unit_wrenches(loops, work);
-    for (std::size_t l = 0; l < loops.items.size(); ++l) {
-        const Loop& loop = loops.items[l];
-        for (int g = 0; g * side_by_side < loop.rows; ++g) {
-            Pack* u = work.u + group_store(loop, g);
-            carry<false>(tree, loops, loop, work.wrench[6 * l + static_cast<std::size_t>(g)], Q, work, u, nullptr);
-            for (int s = 0; s < side_by_side && g * side_by_side + s < loop.rows; ++s)
-                for (int d = 0; d < loop.dofs_end - loop.dofs; ++d)
-                    H[static_cast<std::ptrdiff_t>(loop.row + g * side_by_side + s) * tree.nv + loops.freedoms[loop.dofs + d]] = get_lane(u[d], s);
+    closed_rows(loops, q, v, work);
+    closed_responses<false>(tree, loops, Q, work);
+    for (const RowBlock& block : loops.blocks) {
+        for (int g = 0; g * side_by_side < block.rows; ++g) {
+            const Pack* u = work.u + group_store(block, g);
+            for (int s = 0; s < side_by_side && g * side_by_side + s < block.rows; ++s)
+                for (int d = 0; d < block.dofs_end - block.dofs; ++d)
+                    H[static_cast<std::ptrdiff_t>(block.row + g * side_by_side + s) * tree.nv + loops.freedoms[block.dofs + d]] = get_lane(u[d], s);
         }
     }
     // qdd = 0, no gravity: what is left of the rows' accelerations is H_dot v
@@ -151,7 +150,7 @@ inline void closed_jacobian(const Tree& tree, const Loops& loops, const double* 
         }
         x.a = tmul(x.X.R, a), x.alpha = alpha;
     }
-    closed_row_accelerations(loops, work, {0, 0, 0}, rate_v);
+    closed_row_accelerations(loops, work, {0, 0, 0}, nullptr, rate_v);
 }
 
 /// Pivots of the last factorisation: 0 marks a dependent row.

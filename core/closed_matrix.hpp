@@ -6,39 +6,44 @@
 
 UKEMI_BEGIN
 
-/// Carries a group of rows' wrenches towards the world, leaving S^T F in u; `articulated`: what each joint takes away is
-/// left out of what goes on (the response of the tree), else all goes on (the rows of the Jacobian).
-template <bool articulated> inline void carry(const Tree& tree, const Loops& loops, const Loop& loop, const RowWrenches& wrench, const In<double>& q, const ClosedWork& work, Pack* u, Pack* y) {
+/// Carries what stands in work.carried along a block's path towards the world, leaving S^T F in u. `pushed`: u holds
+/// generalized forces already, which are added. `articulated`: what each joint takes away is left out of what goes on (the
+/// response of the tree, D^-1 u in y), else all goes on (the rows of the Jacobian).
+template <bool articulated, bool pushed> inline void carry(const Tree& tree, const Loops& loops, const RowBlock& block, const In<double>& q, const ClosedWork& work, Pack* u, Pack* y) {
     const Force<Pack> nothing{zero3<Pack>(), zero3<Pack>()};
-    for (int k = loop.path; k < loop.path_end; ++k) work.carried[loops.bodies[k]] = nothing;
-    if (loop.b >= 0) work.carried[loop.b] = wrench.on_b;
-    if (loop.a >= 0) work.carried[loop.a] = wrench.on_a;
-    for (int k = loop.path; k < loop.path_end; ++k) {
+    auto put = [](Pack& to, const Pack& value) {
+        if constexpr (pushed) to += value;
+        else to = value;
+    };
+    auto put3 = [&](Pack* to, const Vec3<Pack>& value) { put(to[0], value.x), put(to[1], value.y), put(to[2], value.z); };
+    for (int k = block.path; k < block.path_end; ++k) {
         const int i = loops.bodies[k];
         const Body& b = tree.bodies[i];
         const AbaBody<double>& x = work.aba.bodies[i];
         Force<Pack> F = work.carried[i];
         double* g = work.aba.gain + gain_size * b.iv;
-        if (b.kind == JointKind::revolute) u[0] = dot(b.axis, F.n);
-        else if (b.kind == JointKind::spherical) stored_vec(u) = F.n;
-        else if (b.kind == JointKind::free) stored_vec(u) = F.f, stored_vec(u + 3) = F.n;
+        if (b.kind == JointKind::revolute) put(u[0], dot(b.axis, F.n));
+        else if (b.kind == JointKind::spherical) put3(u, F.n);
+        else if (b.kind == JointKind::free) put3(u, F.f), put3(u + 3, F.n);
         else {
             for (int d = 0; d < b.nv; ++d) {
                 const Motion<double> S = subspace(b, x.X.R, q, d);
-                u[d] = dot(S.lin, F.f) + dot(S.ang, F.n);
+                put(u[d], dot(S.lin, F.f) + dot(S.ang, F.n));
             }
         }
         if constexpr (articulated) {
             if (is_plain(b, JointKind::spherical)) {
-                stored_vec(y) = stored_sym(g + 9) * F.n;
-                F = {F.f - stored_mat(g) * F.n, zero3<Pack>()};
+                const Vec3<Pack> n = stored_vec(u);
+                stored_vec(y) = stored_sym(g + 9) * n;
+                F = {F.f - stored_mat(g) * n, pushed ? F.n - n : nothing.n};
             } else if (b.kind == JointKind::revolute) {
                 y[0] = g[6] * u[0];
                 F = {F.f - stored_vec(g) * u[0], F.n - stored_vec(g + 3) * u[0]};
             } else if (is_plain(b, JointKind::free)) {
-                const Motion<Pack> a = free_response(g, F.f, F.n);
+                const Vec3<Pack> f = stored_vec(u), n = stored_vec(u + 3);
+                const Motion<Pack> a = free_response(g, f, n);
                 stored_vec(y) = a.lin, stored_vec(y + 3) = a.ang;
-                F = nothing;
+                F = pushed ? Force<Pack>{F.f - f, F.n - n} : nothing;
             } else {
                 for (int d = 0; d < b.nv; ++d) {
                     y[d] = u[d];
@@ -59,51 +64,86 @@ template <bool articulated> inline void carry(const Tree& tree, const Loops& loo
     }
 }
 
+/// Sums of D^-1 over a body's freedoms to slide and to turn.
+struct Ease { double slide, turn; };
+inline Ease joint_ease(const Body& b, const ClosedWork& work) {
+    const double* g = work.aba.gain + gain_size * b.iv;
+    if (is_plain(b, JointKind::spherical)) return {0, g[9] + g[12] + g[14]};
+    if (b.kind == JointKind::revolute) return {0, g[6]};
+    if (is_plain(b, JointKind::free)) return {g[15] + g[18] + g[20], g[9] + g[12] + g[14]};
+    double sum = 0;
+    for (int d = 0; d < b.nv; ++d) sum += 1.0 / g[6 * b.nv + d * b.nv + d];
+    return {sum, sum};
+}
 /// What B's diagonal would be for a unit force at the connection, and for a unit moment, if every joint on the way could
 /// follow it fully: the scale against which a diagonal is rounding.
-inline void row_bounds(const Tree& tree, const Loops& loops, const Loop& loop, const Relative& r, const ClosedWork& work) {
+inline void row_bounds(const Tree& tree, const Loops& loops, const Loop& loop, const RowBlock& block, const Relative& r, const ClosedWork& work) {
     double force = 0, moment = 0;
-    for (int k = loop.path; k < loop.path_end; ++k) {
+    for (int k = block.path; k < block.path_end; ++k) {
         const int i = loops.bodies[k];
-        const Body& b = tree.bodies[i];
         const Vec3<double> arm = r.at - work.X[i].p;
-        const double reach = dot(arm, arm);
-        const double* g = work.aba.gain + gain_size * b.iv;
-        double slide = 0, turn = 0;  // D^-1 of its freedoms
-        if (is_plain(b, JointKind::spherical)) turn = g[9] + g[12] + g[14];
-        else if (b.kind == JointKind::revolute) turn = g[6];
-        else if (is_plain(b, JointKind::free)) slide = g[15] + g[18] + g[20], turn = g[9] + g[12] + g[14];
-        else {
-            for (int d = 0; d < b.nv; ++d) slide += 1.0 / g[6 * b.nv + d * b.nv + d];
-            turn = slide;
-        }
-        force += slide + turn * reach;
-        moment += turn;
+        const Ease ease = joint_ease(tree.bodies[i], work);
+        force += ease.slide + ease.turn * dot(arm, arm);
+        moment += ease.turn;
     }
-    int k = loop.row;
+    int k = block.row;
     for (int i = 0; i < 3; ++i)
         if (loop.lin[i]) work.bound[k++] = force;
     for (int i = 0; i < loop.rot; ++i) work.bound[k++] = moment;
 }
+/// The same for a tie: the response of its own joints.
+inline double tie_bound(const Tree& tree, const Loops& loops, const Tie& tie, const ClosedWork& work) {
+    double bound = 0;
+    for (int t = tie.term; t < tie.term_end; ++t) {
+        const Ease ease = joint_ease(tree.bodies[loops.terms[t].body], work);
+        const Vec3<double> c = read3(work.coefficient + 3 * t);
+        bound += dot(c, c) * std::max(ease.slide, ease.turn);
+    }
+    return bound;
+}
 
-/// Where a group of a loop's rows keeps its responses.
-UKEMI_INLINE std::size_t group_store(const Loop& loop, int group) {
-    return static_cast<std::size_t>(loop.store / side_by_side + group * (loop.dofs_end - loop.dofs));
+/// Where a group of a block's rows keeps its responses.
+UKEMI_INLINE std::size_t group_store(const RowBlock& block, int group) {
+    return static_cast<std::size_t>(block.store / side_by_side + group * (block.dofs_end - block.dofs));
+}
+
+/// Responses of all rows: u and, if articulated, y and the bounds. Needs closed_rows.
+template <bool articulated> inline void closed_responses(const Tree& tree, const Loops& loops, const In<double>& q, const ClosedWork& work) {
+    const Force<Pack> nothing{zero3<Pack>(), zero3<Pack>()};
+    auto clear = [&](const RowBlock& block) {
+        for (int k = block.path; k < block.path_end; ++k) work.carried[loops.bodies[k]] = nothing;
+    };
+    closed_unit_wrenches(loops, work);
+    for (std::size_t l = 0; l < loops.items.size(); ++l) {
+        const Loop& loop = loops.items[l];
+        const RowBlock& block = loops.blocks[l];
+        if (articulated) row_bounds(tree, loops, loop, block, work.relative[l], work);
+        for (int g = 0; g * side_by_side < block.rows; ++g) {
+            const RowWrenches& wrench = work.wrench[6 * l + static_cast<std::size_t>(g)];
+            clear(block);
+            if (loop.b >= 0) work.carried[loop.b] = wrench.on_b;
+            if (loop.a >= 0) work.carried[loop.a] = wrench.on_a;
+            carry<articulated, false>(tree, loops, block, q, work, work.u + group_store(block, g), work.y + group_store(block, g));
+        }
+    }
+    for (std::size_t t = 0; t < loops.ties.size(); ++t) {
+        const RowBlock& block = loops.blocks[loops.items.size() + t];
+        Pack* u = work.u + group_store(block, 0);
+        if (articulated) work.bound[block.row] = tie_bound(tree, loops, loops.ties[t], work);
+        clear(block);
+        for (int d = 0; d < block.dofs_end - block.dofs; ++d) u[d] = Pack{};
+        for_each_coefficient(loops, loops.ties[t], work, [&](int, int d, double c) { set_lane(u[d], 0, c + get_lane(u[d], 0)); });
+        carry<articulated, true>(tree, loops, block, q, work, u, work.y + group_store(block, 0));
+    }
 }
 
 /// B in its skyline and its factor; returns the smallest pivot as a share of its diagonal. Needs closed_rows and the
 /// articulated inertias.
 inline double closed_factor(const Tree& tree, const Loops& loops, const In<double>& q, double tolerance, const ClosedWork& work) {
-    closed_unit_wrenches(loops, work);
-    for (std::size_t l = 0; l < loops.items.size(); ++l) {
-        const Loop& loop = loops.items[l];
-        row_bounds(tree, loops, loop, work.relative[l], work);
-        for (int g = 0; g * side_by_side < loop.rows; ++g)
-            carry<true>(tree, loops, loop, work.wrench[6 * l + static_cast<std::size_t>(g)], q, work, work.u + group_store(loop, g), work.y + group_store(loop, g));
-    }
+    closed_responses<true>(tree, loops, q, work);
     std::fill(work.L, work.L + loops.envelope, 0.0);
-    for (const LoopPair& pair : loops.pairs) {
-        const Loop &p = loops.items[pair.first], &s = loops.items[pair.second];
+    for (const BlockPair& pair : loops.pairs) {
+        const RowBlock &p = loops.blocks[pair.first], &s = loops.blocks[pair.second];
         for (int gs = 0; gs * side_by_side < s.rows; ++gs) {
             for (int gp = 0; gp * side_by_side < p.rows; ++gp) {
                 // products of all rows of one group with all rows of the other
@@ -164,24 +204,25 @@ inline void closed_solve(const Loops& loops, const ClosedWork& work, double* x) 
 
 /// Drives of the constraint forces lambda, added to `drive`.
 inline void closed_drive(const Loops& loops, const ClosedWork& work, const double* lambda, double* drive) {
-    for (const Loop& loop : loops.items) {
-        const int width = loop.dofs_end - loop.dofs;
-        for (int g = 0; g * side_by_side < loop.rows; ++g) {
+    for (const RowBlock& block : loops.blocks) {
+        const int width = block.dofs_end - block.dofs;
+        for (int g = 0; g * side_by_side < block.rows; ++g) {
             Pack force{};
-            for (int s = 0; s < side_by_side && g * side_by_side + s < loop.rows; ++s) set_lane(force, s, lambda[loop.row + g * side_by_side + s]);
-            const Pack* y = work.y + group_store(loop, g);
+            for (int s = 0; s < side_by_side && g * side_by_side + s < block.rows; ++s) set_lane(force, s, lambda[block.row + g * side_by_side + s]);
+            const Pack* y = work.y + group_store(block, g);
             for (int d = 0; d < width; ++d) {
                 const Pack product = force * y[d];
                 double sum = 0;
                 for (int s = 0; s < side_by_side; ++s) sum += get_lane(product, s);
-                drive[loops.freedoms[loop.dofs + d]] += sum;
+                drive[loops.freedoms[block.dofs + d]] += sum;
             }
         }
     }
 }
 
-/// H_C theta_dd + H_C_dot theta_d of every row, from the accelerations that the last outward pass left in the bodies.
-inline void closed_row_accelerations(const Loops& loops, const ClosedWork& work, const Vec3<double>& a_world, double* out) {
+/// H_C theta_dd + H_C_dot theta_d of every row, from the accelerations that the last outward pass left in the bodies and in
+/// `a` (theta_dd; null: zero).
+inline void closed_row_accelerations(const Loops& loops, const ClosedWork& work, const Vec3<double>& a_world, const double* a, double* out) {
     auto of_point = [&](int body, const Vec3<double>& at, Vec3<double>& alpha) {
         if (body < 0) {
             alpha = {0, 0, 0};
@@ -201,7 +242,12 @@ inline void closed_row_accelerations(const Loops& loops, const ClosedWork& work,
         const Mat3<double>& R = r.X_A.R;
         const Vec3<double> p_dd = tmul(R, a_b - a_a - cross(r.w_a, R * r.p_dot) * 2.0);
         const Vec3<double> w_d = tmul(R, alpha_b - alpha_a - cross(r.w_a, R * r.w));
-        for_each_row(loop, r, [&](int k, const Vec3<double>& f, const Vec3<double>& n, double, double, double extra) { out[k] = dot(f, p_dd) + dot(n, w_d) + extra; });
+        for_each_row(loop, r, loops.blocks[l].row, [&](int k, const Vec3<double>& f, const Vec3<double>& n, double, double, double extra) { out[k] = dot(f, p_dd) + dot(n, w_d) + extra; });
+    }
+    for (std::size_t t = 0; t < loops.ties.size(); ++t) {
+        double sum = work.product[t];
+        if (a) for_each_coefficient(loops, loops.ties[t], work, [&](int i, int, double c) { sum += c * a[i]; });
+        out[loops.blocks[loops.items.size() + t].row] = sum;
     }
 }
 

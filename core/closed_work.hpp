@@ -48,6 +48,8 @@ struct ClosedWork {
     double* external;            // 6 per body: given wrenches and those of elastic loops
     Relative* relative;          // per loop
     RowWrenches* wrench;         // per group of rows, six groups' room per loop
+    double* coefficient;         // of ties: three per term, d(tie)/d(freedom)
+    double* product;             // per tie: velocity-product part of its acceleration
     Pack *u, *y;                 // per group of rows and freedom of its path: S^T F and D^-1 S^T F
     double *error, *rate, *rhs;  // per row: H_C's position error, velocity, right-hand side
     double* bound;               // per row: what B's diagonal could be in the best direction
@@ -74,6 +76,7 @@ inline ClosedWork carve(const Tree& tree, const Loops& loops, Carver& c) {
     w.X = c.take<Placement<double>>(n), w.V = c.take<Motion<double>>(n), w.carried = c.take<Force<Pack>>(n);
     w.external = c.take<double>(6 * n);
     w.relative = c.take<Relative>(loops.items.size()), w.wrench = c.take<RowWrenches>(6 * loops.items.size());
+    w.coefficient = c.take<double>(3 * loops.terms.size()), w.product = c.take<double>(loops.ties.size());
     w.u = c.take<Pack>(static_cast<std::size_t>(loops.store) / side_by_side), w.y = c.take<Pack>(static_cast<std::size_t>(loops.store) / side_by_side);
     w.error = c.take<double>(rows), w.rate = c.take<double>(rows), w.rhs = c.take<double>(rows), w.bound = c.take<double>(rows);
     w.L = c.take<double>(static_cast<std::size_t>(loops.envelope)), w.pivot = c.take<double>(rows);

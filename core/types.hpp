@@ -85,23 +85,45 @@ struct Loop {
     bool elastic;
     bool axial;                  ///< a spring and damper along the line between the origins; stiffness[0], damping[0]
     double length;               ///< its slack length [m]
-    int row, rows;               ///< its first row of the constraint, and how many
-    int path, path_end;          ///< bodies between a, b and the world, the farthest first: a range of Loops::bodies
-    int dofs, dofs_end;          ///< their freedoms: a range of Loops::freedoms
-    int store;                   ///< where its rows' responses begin in the work memory, four rows side by side
 };
 
-/// Freedoms that two loops share: `count` of them from position i in the first's list and j in the second's.
-struct SharedRun { int i, j, count; };
-struct LoopPair { int first, second, runs, runs_end; };
+/// One term of a tie: the polynomial c[0] x + c[1] x^2 + c[2] x^3 + c[3] x^4 of a joint coordinate x, or of the angle
+/// by which a spherical joint is turned.
+struct TieTerm {
+    int body;
+    int q, v;      ///< where x and its rate stand (angle: the quaternion and the angular velocity)
+    bool angle;
+    double c[4];
+    int freedom;   ///< where its first freedom stands in the list of the tie's block
+};
+/// A constraint on joint coordinates: the sum of its terms (a range of Loops::terms) plus the offset is zero.
+struct Tie {
+    int term, term_end;
+    double offset;
+};
 
-/// All loops of a structure, with everything that depends on the structure alone.
+/// Rows of the constraint that belong together (a loop's, or a tie's), and the freedoms that feel them.
+struct RowBlock {
+    int row, rows;               ///< the first row, and how many
+    int path, path_end;          ///< bodies between their ends and the world, the farthest first: a range of Loops::bodies
+    int dofs, dofs_end;          ///< their freedoms: a range of Loops::freedoms
+    int store;                   ///< where the rows' responses begin in the work memory, four rows side by side
+};
+
+/// Freedoms that two blocks share: `count` of them from position i in the first's list and j in the second's.
+struct SharedRun { int i, j, count; };
+struct BlockPair { int first, second, runs, runs_end; };
+
+/// All loops and ties of a structure, with everything that depends on the structure alone.
 struct Loops {
     std::vector<Loop> items;
+    std::vector<Tie> ties;
+    std::vector<TieTerm> terms;
+    std::vector<RowBlock> blocks;      ///< of the loops, then of the ties
     int rows = 0, store = 0;
     std::vector<int> bodies, freedoms;
     std::vector<int> touched;          ///< all bodies on any path, parents before children
-    std::vector<LoopPair> pairs;       ///< loops that feel each other, first <= second
+    std::vector<BlockPair> pairs;      ///< blocks that feel each other, first <= second
     std::vector<SharedRun> runs;
     std::vector<int> first, offset;    ///< skyline of the constraint matrix: first column of each row, where the row begins
     int envelope = 0;

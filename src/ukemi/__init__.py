@@ -35,6 +35,7 @@ from ukemi.sim.connection import Connection
 from ukemi.sim.figure import Figure
 from ukemi.sim.recording import Recording
 from ukemi.sim.simulation import Simulation
+from ukemi.sim.tie import Tie
 from ukemi.sim.world import World
 
 __version__ = "0.1.0"
@@ -69,6 +70,7 @@ __all__ = [
     "Spring",
     "Task",
     "Tendons",
+    "Tie",
     "Touch",
     "UkemiError",
     "UkemiWarning",

@@ -15,6 +15,7 @@ from typing import Literal
 import numpy as np
 
 from ukemi import _core
+from ukemi.chain.ties import TieRow, core_ties
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.arrays import numbers as checked_numbers
@@ -189,8 +190,8 @@ class VirtualLink:
         return rows.lin, rows.rot, np.concatenate((*frames, scalars[0], rows.stiffness, rows.damping, scalars[1]))
 
 
-def closed_chain(model: Model, virtual: Sequence[VirtualLink]) -> _core.ClosedChain:
-    """The core's closed chain of a model and its virtual links."""
+def closed_chain(model: Model, virtual: Sequence[VirtualLink], ties: Sequence[TieRow] = ()) -> _core.ClosedChain:
+    """The core's closed chain of a model, its virtual links and its ties: rows of the links, then of the ties."""
     parts = [link.core_numbers for link in virtual]
     return _core.ClosedChain(
         model.tree,
@@ -199,6 +200,7 @@ def closed_chain(model: Model, virtual: Sequence[VirtualLink]) -> _core.ClosedCh
         [lin for lin, _, _ in parts],
         [rot for _, rot, _ in parts],
         np.array([x for _, _, x in parts]).reshape(len(parts), 45),
+        *core_ties(ties),
     )
 
 

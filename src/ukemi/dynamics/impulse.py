@@ -137,7 +137,7 @@ def push(B: Array, wanted: Array) -> Array:
     from scipy.optimize import nnls
 
     if (np.linalg.eigvalsh(B) if len(B) else np.ones(1)).min() > 1e-9 * np.abs(B).max(initial=1e-300):
-        direct: Array = np.linalg.solve(B, wanted)
+        direct = np.asarray(np.linalg.solve(B, wanted), dtype=np.float64)
         if (direct >= 0).all():
             return direct
     # |C x - d|^2 / 2 with C^T C = B and C^T d = wanted, in the directions that B moves

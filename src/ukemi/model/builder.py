@@ -93,7 +93,7 @@ class Builder:
         return self
 
     def couple(self, joint: str, master: str, multiplier: float = 1.0, offset: float = 0.0) -> Builder:
-        """Notes that one joint follows another: q[joint] = multiplier q[master] + offset."""
+        """Notes that one joint follows another: q[joint] = multiplier q[master] + offset; a tie in a World."""
         ratio, shift = (float(numbers(f"couple {joint!r}", x, ())) for x in (multiplier, offset))
         self.description.couplings.append(Coupling(joint, master, ratio, shift))
         return self

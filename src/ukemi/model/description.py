@@ -39,12 +39,16 @@ class LoopClosure:
 
 @dataclass(frozen=True)
 class Coupling:
-    """q[joint] = multiplier q[master] + offset: a mimic joint."""
+    """q[joint] = offset + multiplier q[master] + higher[0] q[master]^2 + ...: a mimic joint, or an equality of joints.
+
+    ``higher``: up to three coefficients. Without a master the joint stays at the offset.
+    """
 
     joint: str
-    master: str
+    master: str | None
     multiplier: float
     offset: float
+    higher: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

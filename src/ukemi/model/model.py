@@ -70,7 +70,8 @@ class Model:
         links: all links in depth-first order; `link_names` and `joint_names` in the same order.
         mass: total mass [kg].
         landmarks: named frames on links.
-        loops, couplings: joints across branches, and mimic joints; tree dynamics leaves them open.
+        loops, couplings: joints across branches, and joints that follow others: tree dynamics leaves them open, in a
+            World they act.
     """
 
     def __init__(self, description: Description) -> None:
@@ -98,7 +99,9 @@ class Model:
                 if end != WORLD:
                     self.link(end)
         for coupling in self.couplings:
-            self.joint(coupling.joint), self.joint(coupling.master)
+            for name in (coupling.joint, coupling.master):
+                if name is not None and (self.joint(name).joint.nq, self.joint(name).joint.nv) != (1, 1):
+                    raise ModelError(f"coupling: joint {name!r} has not one coordinate that could follow or lead")
         self.tree = _compile(self.links)
         self.nq, self.nv = self.tree.nq, self.tree.nv
         self._frozen = True

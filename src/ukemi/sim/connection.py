@@ -47,10 +47,14 @@ class LinkHandle:
 
 @dataclass(frozen=True, eq=False)
 class JointHandle:
-    """A joint of a figure; `World.cut` takes it."""
+    """A joint of a figure; `World.cut` takes it. ``handle[1]`` is its second coordinate, for `World.tie`."""
 
     world: World
     link: str
+    freedom: int = 0
+
+    def __getitem__(self, freedom: int) -> JointHandle:
+        return JointHandle(self.world, self.link, freedom)
 
     @property
     def name(self) -> str:

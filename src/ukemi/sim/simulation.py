@@ -56,7 +56,7 @@ class Simulation:
     def _integrator(self) -> _core.Integrator:
         world = self.world
         self._version = world.version
-        closed = world.closed if world.connections else None
+        closed = world.closed if world.is_closed else None
         return _core.Integrator(world.model.tree, self.integrator, world.gravity, self.rtol, self.atol, closed)
 
     @property

@@ -6,7 +6,6 @@ a connection or a joint away. A failed change leaves everything as it was.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
@@ -28,14 +27,15 @@ from ukemi.dynamics.inverse import inverse_dynamics as tree_inverse_dynamics
 from ukemi.dynamics.kinematics import jacobian, link_poses
 from ukemi.dynamics.momentum import energy
 from ukemi.dynamics.wrenches import Wrenches, on_links
-from ukemi.errors import InvalidInputError, ModelError, SingularError, UkemiWarning, UnknownNameError
+from ukemi.errors import InvalidInputError, ModelError, SingularError, UnknownNameError
 from ukemi.model.arrays import Array, numbers
-from ukemi.model.description import WORLD, Description, LinkDescription
+from ukemi.model.description import WORLD, Coupling, Description, LinkDescription
 from ukemi.model.joints import Free, Joint
 from ukemi.model.model import Link, Model
 from ukemi.model.pose import Pose
 from ukemi.sim.connection import BreakForce, Connection, JointHandle, LinkHandle, checked_break_force
 from ukemi.sim.figure import Figure
+from ukemi.sim.tie import Tie, tie_terms
 
 #: Frames that are to meet may be this far apart [m, rad]; more wants snap=True.
 MEETING = 1e-6
@@ -49,6 +49,8 @@ class World:
         self.time = 0.0
         self.figures: dict[str, Figure] = {}
         self.connections: list[Connection] = []
+        #: constraints on joint coordinates that act now
+        self.ties: list[Tie] = []
         self.model = Model(Description("world"))
         self.q: Array = np.zeros(0)
         self.v: Array = np.zeros(0)
@@ -59,7 +61,7 @@ class World:
         self.rules: list[Rule] = []
         #: what happened, in order of time: {"time", "what"}
         self.events: list[dict[str, Any]] = []
-        self._held: list[Connection] | None = None
+        self._held: list[Connection | Tie] | None = None
         self._closed: _core.ClosedChain | None = None
 
     @property
@@ -84,7 +86,8 @@ class World:
     ) -> Figure:
         """Puts a mechanism into the world, at rest in its zero pose unless q and v say otherwise.
 
-        Its links are called ``name/link`` in `World.model`. Loop closures of its file become connections.
+        Its links are called ``name/link`` in `World.model`. Loop closures of its file become connections, mimic joints
+        and joint equalities become ties; the figure moves by the least that makes them fit.
         """
         if not isinstance(model, Model):
             raise InvalidInputError(f"World.add: expected a Model, got {model!r}")
@@ -96,11 +99,6 @@ class World:
         start = model.neutral() if q is None else numbers("q", q, (model.nq,))
         speed = np.zeros(model.nv) if v is None else numbers("v", v, (model.nv,))
         energy(model, start, speed)  # lets the core refuse bad quaternions before anything changes
-        if model.couplings:
-            followers = ", ".join(coupling.joint for coupling in model.couplings[:6])
-            warnings.warn(
-                f"{name}: joints that follow others ({followers}) move on their own", UkemiWarning, stacklevel=2
-            )
         before = self._snapshot()
         figure = Figure(self, name, model)
         forest = _description(self.model)
@@ -108,12 +106,14 @@ class World:
         self._restructure(Model(forest), np.concatenate([self.q, start]), np.concatenate([self.v, speed]))
         self.figures[name] = figure
         try:
-            if model.loops:
+            if model.loops or model.couplings:
                 with nullcontext() if self._held is not None else self.at_once():
                     for loop in model.loops:
                         a, b = (LinkHandle(self, None if end == WORLD else f"{name}/{end}") for end in (loop.a, loop.b))
                         ends = a.at(loop.at_a), b.at(loop.at_b)
                         self.connect(*ends, loop.joint, at="frames", name=f"{name}/{loop.name}", snap=True)
+                    for coupling in model.couplings:
+                        self._couple(figure, coupling)
         except BaseException:
             self._restore(before)
             raise
@@ -130,7 +130,7 @@ class World:
         new_q = self.q if q is None else numbers("q", q, (self.model.nq,))
         new_v = self.v if v is None else numbers("v", v, (self.model.nv,))
         energy(self.model, new_q, new_v)
-        if self.connections:
+        if self.is_closed:
             new_q, new_v, left = self.closed.project(new_q, new_v)
             if left > 1e-9:
                 raise SingularError(f"set_state: the loops cannot close: {left:.3g} m (or rad) are left")
@@ -213,6 +213,63 @@ class World:
             raise
         return connection
 
+    def tie(
+        self,
+        terms: Mapping[JointHandle, ArrayLike],
+        value: float | None = None,
+        *,
+        name: str | None = None,
+        restitution: float = 0.0,
+        snap: bool = False,
+    ) -> Tie:
+        """A constraint on joint coordinates: sum of factor times coordinate = ``value`` (as it is now, if None).
+
+        terms: {joint: factor}; ``joint[1]`` is a joint's second coordinate; a spherical joint's is the angle by which
+            it is turned. Instead of a factor, up to four coefficients of x, x^2, x^3, x^4.
+        snap: moves the figures by the least that makes the coordinates fit.
+        restitution: share of the velocity that comes back; then the impulse acts and the tie ends.
+        Two shafts geared 1:2 are ``tie({a: 2, b: 1}, 0)``.
+        """
+        found = tie_terms(self, terms)
+        made = Tie(self, self._new_name(name, "-".join(term.link for term in found), "tie"), found, 0.0)
+        made.restitution = float(numbers(f"restitution of {made.name!r}", restitution, ()))
+        if not 0 <= made.restitution <= 1:
+            raise InvalidInputError(f"restitution of {made.name!r}: expected a number from 0 to 1, got {restitution!r}")
+        now = self._sum_of(made) if value is None else float(numbers("tie: value", value, ()))
+        self.switch_on(made, now, snap=snap)
+        return made
+
+    def hold(
+        self,
+        joint: JointHandle,
+        value: float | None = None,
+        *,
+        name: str | None = None,
+        restitution: float = 0.0,
+        snap: bool = False,
+    ) -> Tie:
+        """Holds one coordinate of a joint where it is (or at ``value``): a tie whose force is the reaction torque."""
+        return self.tie({joint: 1.0}, value, name=name, restitution=restitution, snap=snap)
+
+    def switch_on(self, tie: Tie, value: float | None = None, *, snap: bool = False) -> None:
+        """See `Tie.on`."""
+        if tie.active:
+            raise InvalidInputError(f"{tie!r} acts already")
+        before = tie.value
+        tie.value = before if value is None else float(numbers("tie: value", value, ()))
+        try:
+            self._make([tie], None, snap)
+        except BaseException:
+            tie.value = before
+            raise
+
+    def _couple(self, figure: Figure, coupling: Coupling) -> None:
+        terms: dict[JointHandle, ArrayLike] = {figure.joint(coupling.joint): 1.0}
+        if coupling.master is not None:
+            terms[figure.joint(coupling.master)] = -np.array([coupling.multiplier, *coupling.higher])
+        name = f"{figure.name}/{coupling.joint}~{coupling.master or 'fixed'}"
+        self.tie(terms, coupling.offset, name=name, snap=True)
+
     @contextmanager
     def at_once(self) -> Iterator[None]:
         """Connections made inside are made at the same instant, with one velocity jump for all."""
@@ -231,13 +288,13 @@ class World:
             self._restore(before)
             raise
 
-    def cut(self, what: Connection | JointHandle, when: Callable[[World], float] | None = None) -> None:
-        """Takes a connection or a joint away, now or when a condition becomes true; velocities go on as they are.
+    def cut(self, what: Connection | JointHandle | Tie, when: Callable[[World], float] | None = None) -> None:
+        """Takes a connection, tie or joint away, now or when a condition becomes true; velocities go on as they are.
 
-        A link whose own joint is cut continues on a free joint with its pose and velocity [SV00 V-B].
+        A link whose own joint is cut continues on a free joint with its pose and velocity [SV00 V-B]; its ties end.
         """
-        if not isinstance(what, JointHandle | Connection):
-            raise InvalidInputError(f"cut: expected a connection or a joint, got {what!r}")
+        if not isinstance(what, JointHandle | Connection | Tie):
+            raise InvalidInputError(f"cut: expected a connection, a tie or a joint, got {what!r}")
         if what.world is not self:
             raise InvalidInputError(f"cut: {what.name!r} belongs to another world")
         if when is not None:
@@ -270,21 +327,26 @@ class World:
             raise InvalidInputError(f"connect: expected a joint or Directions, got {joint!r}")
         if a.name == b.name:
             raise InvalidInputError(f"connect: {a!r} cannot be connected to itself")
-        taken = {c.name for c in self.connections} | {rule.makes for rule in self.rules}
-        if name is not None and not isinstance(name, str):
-            raise InvalidInputError(f"connect: expected a name, got {name!r}")
-        if name is None:
-            stem = f"{a.name or 'ground'}-{b.name or 'ground'}"
-            name = next(n for n in chain([stem], (f"{stem}-{k}" for k in count(2))) if n not in taken)
-        elif name in taken:
-            raise ModelError(f"connect: the name {name!r} is taken")
+        name = self._new_name(name, f"{a.name or 'ground'}-{b.name or 'ground'}", "connect")
         return Connection(self, name, a, b, joint)
 
-    def _make(self, new: list[Connection], at: Pose | str | None, snap: bool) -> None:
+    def _new_name(self, name: str | None, stem: str, what: str) -> str:
+        """The given name, or one made from the stem, that nothing else has."""
+        taken = {c.name for c in self.connections} | {t.name for t in self.ties} | {rule.makes for rule in self.rules}
+        if name is None:
+            return next(n for n in chain([stem], (f"{stem}-{k}" for k in count(2))) if n not in taken)
+        if not isinstance(name, str):
+            raise InvalidInputError(f"{what}: expected a name, got {name!r}")
+        if name in taken:
+            raise ModelError(f"{what}: the name {name!r} is taken")
+        return name
+
+    def _make(self, new: Sequence[Connection | Tie], at: Pose | str | None, snap: bool) -> None:
         before = self._snapshot()
         try:
-            for connection in new:
-                self._place(connection, at)
+            for item in new:
+                if isinstance(item, Connection):
+                    self._place(item, at)
             self._activate(new)
             if snap:
                 self._snap(new)
@@ -321,44 +383,50 @@ class World:
             link = link_pose(handle)
             setattr(connection, end, LinkHandle(self, handle.name, at if link is None else link.inverse() @ at))
 
-    def _activate(self, new: list[Connection]) -> None:
-        for connection in new:
-            connection.active = True
-        self.connections = [*self.connections, *new]
+    def _activate(self, new: Sequence[Connection | Tie]) -> None:
+        for item in new:
+            item.active = True
+        self.connections = [*self.connections, *(c for c in new if isinstance(c, Connection))]
+        self.ties = [*self.ties, *(t for t in new if isinstance(t, Tie))]
         self._changed()
 
-    def _snap(self, new: list[Connection]) -> None:
+    def _snap(self, new: Sequence[Connection | Tie]) -> None:
         self.q, _, left = self.closed.project(self.q, self.v)
         if left > 1e-9:
             names = ", ".join(connection.name for connection in new)
             raise SingularError(f"connect: the loop of {names} cannot close: {left:.3g} m (or rad) are left")
 
-    def _jump(self, new: list[Connection]) -> None:
+    def _jump(self, new: Sequence[Connection | Tie]) -> None:
         """Velocity jump at a connection ([SV00] eq. 25-38, [CC00] eq. 13-19), all rows in one solve."""
         restitution = np.zeros(self.closed.rows)
         rebounding = [c for c in new if np.any(c.restitution)]
-        for connection in rebounding:
-            rows = self._rows(connection)
-            e = numbers(f"restitution of {connection.name!r}", connection.restitution, (), (rows.stop - rows.start,))
+        for item in rebounding:
+            rows = self._rows(item)
+            e = numbers(f"restitution of {item.name!r}", item.restitution, (), (rows.stop - rows.start,))
             restitution[rows] = e
-        v, gap, lost, acting = self.closed.jump(self.q, self.v, restitution)
+        v, gap, lost, acting, impulses = self.closed.jump(self.q, self.v, restitution)
         if gap > MEETING:
-            worst = max(new, key=self.connection_gap)
-            apart = f"{self.connection_gap(worst):.3g} m (or rad) apart"
+            worst = max(new, key=self._gap)
+            what = "frames" if isinstance(worst, Connection) else "coordinates"
+            apart = f"{self._gap(worst):.3g} m (or rad) apart"
             raise InvalidInputError(
-                f"connect: the frames of {worst.name!r} are {apart}; bring them together, or snap=True"
+                f"connect: the {what} of {worst.name!r} are {apart}; bring them together, or snap=True"
             )
         self.v = v
-        for connection in new:
-            connection.impulse = acting[self.connections.index(connection)]
-            connection.energy_lost = lost
+        for item in new:
+            if isinstance(item, Connection):
+                item.impulse = acting[self.connections.index(item)]
+            else:
+                item.impulse = float(impulses[self._rows(item)][0])
+            item.energy_lost = lost
         if rebounding:
             self._drop(rebounding)
 
-    def _drop(self, gone: list[Connection]) -> None:
-        for connection in gone:
-            connection.active = False
+    def _drop(self, gone: Sequence[Connection | Tie]) -> None:
+        for item in gone:
+            item.active = False
         self.connections = [c for c in self.connections if c not in gone]
+        self.ties = [t for t in self.ties if t not in gone]
         if self._held is not None:
             self._held = [c for c in self._held if c not in gone]
         self._changed()
@@ -382,6 +450,7 @@ class World:
         forest.links = [
             replace(l, parent=WORLD, joint=Free(), at=Pose()) if l.name == link.name else l for l in forest.links
         ]
+        self._drop([tie for tie in self.ties if any(term.link == link.name for term in tie.terms)])
         model = Model(forest)
         order = model.link_names
         self._restructure(model, np.concatenate([q[n] for n in order]), np.concatenate([v[n] for n in order]))
@@ -392,8 +461,13 @@ class World:
     def closed(self) -> _core.ClosedChain:
         """The core's view of the present structure."""
         if self._closed is None:
-            self._closed = closed_chain(self.model, self._virtual())
+            self._closed = closed_chain(self.model, self._virtual(), [tie.row(self.model) for tie in self.ties])
         return self._closed
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether anything besides the trees' own joints acts: connections or ties."""
+        return bool(self.connections or self.ties)
 
     def _virtual(self) -> list[VirtualLink]:
         def index(handle: LinkHandle) -> int:
@@ -404,9 +478,13 @@ class World:
             for c in self.connections
         ]
 
-    def _rows(self, connection: Connection) -> slice:
+    def _rows(self, item: Connection | Tie) -> slice:
+        """Where its rows stand among those of `closed`: connections first, then ties."""
+        if isinstance(item, Tie):
+            row = self.closed.rows - len(self.ties) + self.ties.index(item)
+            return slice(row, row + 1)
         counts = [link.rows for link in self._virtual()]
-        k = self.connections.index(connection)
+        k = self.connections.index(item)
         return slice(sum(counts[:k]), sum(counts[: k + 1]))
 
     def _changed(self) -> None:
@@ -419,21 +497,36 @@ class World:
         self._changed()
 
     def _snapshot(self) -> tuple[Any, ...]:
-        return (self.model, self.q, self.v, self.tau, list(self.connections), dict(self.figures))
+        return (self.model, self.q, self.v, self.tau, list(self.connections), list(self.ties), dict(self.figures))
 
     def _restore(self, snapshot: tuple[Any, ...]) -> None:
-        self.model, self.q, self.v, self.tau, self.connections, self.figures = snapshot
+        self.model, self.q, self.v, self.tau, self.connections, self.ties, self.figures = snapshot
         self._changed()
+
+    def _forces(self) -> Array:
+        """Constraint forces along all rows under the last torques; the least, where they are not determined."""
+        _, forces = self.closed.dynamics(self.q, self.v, self.tau, None, self.gravity)
+        return self.closed.least_norm(forces)
 
     def connection_wrenches(self) -> Array:
         """(connections, 6): see `Connection.wrench`."""
-        _, forces = self.closed.dynamics(self.q, self.v, self.tau, None, self.gravity)
-        return self.closed.wrenches(self.q, self.v, self.closed.least_norm(forces))[1]
+        return self.closed.wrenches(self.q, self.v, self._forces())[1]
 
-    def connection_gap(self, connection: Connection) -> float:
-        """See `Connection.gap`."""
+    def tie_force(self, tie: Tie) -> float:
+        """See `Tie.force`."""
+        return float(self._forces()[self._rows(tie)][0])
+
+    def _gap(self, item: Connection | Tie) -> float:
+        """See `Connection.gap` and `Tie.gap`."""
         error, _ = self.closed.state(self.q, self.v)
-        return float(np.abs(error[self._rows(connection)]).max(initial=0.0))
+        return float(np.abs(error[self._rows(item)]).max(initial=0.0))
+
+    connection_gap = tie_gap = _gap
+
+    def _sum_of(self, tie: Tie) -> float:
+        """What the terms of a tie add up to now, whether it acts or not."""
+        alone = closed_chain(self.model, (), [tie.row(self.model)])
+        return float(alone.state(self.q, self.v)[0][0]) + tie.value
 
     # --- dynamics of the present structure --------------------------------------------------------------------------
 
@@ -451,6 +544,8 @@ class World:
             self.v,
             _joint_names(independent),
             _joint_names(actuated),
+            [tie.row(self.model) for tie in self.ties],
+            [tie.name for tie in self.ties],
         )
 
     def forward_dynamics(
