@@ -2,8 +2,11 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include <memory>
+
 #include "border.hpp"
 #include "closed_chain.hpp"
+#include "implicit.hpp"
 #include "integrators.hpp"
 
 namespace ukemi {
@@ -28,11 +31,28 @@ struct PyIntegrator {
         border.gravity(g);
         std::copy(border.batch.gravity, border.batch.gravity + 3, gravity);
     }
+    /// What an implicit step of this length reads instead of the tree.
+    struct Implicit {
+        double dt;
+        Tree tree;
+        std::unique_ptr<ClosedChain> chain;
+        std::vector<double> lambda;
+        Implicit(const Tree& t, const ClosedChain* closed, double h) : dt(h), tree(implicit_tree(t, h)) {
+            Loops loops = closed ? closed->loops() : Loops{};
+            add_implicit_ties(t, h, loops);
+            if (!closed && loops.ties.empty()) return;
+            chain = std::make_unique<ClosedChain>(tree, std::move(loops));
+            lambda.resize(static_cast<std::size_t>(chain->rows()));
+        }
+    };
+    std::unique_ptr<Implicit> implicit;
+
     static Method method_of(const std::string& name) {
         if (name == "semi-implicit") return Method::semi_implicit;
+        if (name == "implicit") return Method::implicit;
         if (name == "rk4") return Method::rk4;
         if (name == "adaptive") return Method::adaptive;
-        throw InputError("InvalidInputError", "integrator: expected 'semi-implicit', 'rk4' or 'adaptive', got '" + name + "'");
+        throw InputError("InvalidInputError", "integrator: expected 'implicit', 'semi-implicit', 'rk4' or 'adaptive', got '" + name + "'");
     }
 
     /// `steps` steps of dt from (t, q, v); control(t, q, v) -> tau, or constant torques, or None.
@@ -58,10 +78,15 @@ struct PyIntegrator {
             batch.x.data = torque.data();
         }
         std::copy(gravity, gravity + 3, batch.gravity);
+        if (integrator.method() != Method::implicit) implicit.reset();
+        else if (!implicit || implicit->dt != dt) implicit = std::make_unique<Implicit>(*tree, chain, dt);
+        ClosedChain* moved = implicit ? implicit->chain.get() : chain;
+        double* forces = implicit ? implicit->lambda.data() : lambda.data();
+        if (implicit) batch.tree = &implicit->tree;
         auto acceleration = [&](double time, const double* qs, const double* vs, double* a) {
             if (calls) torque = ask(control, time, qs, vs, batch);
-            if (chain) {
-                chain->dynamics(qs, vs, batch.x.data, batch.external.data, batch.gravity, a, lambda.data());
+            if (moved) {
+                moved->dynamics(qs, vs, batch.x.data, batch.external.data, batch.gravity, a, forces);
             } else {
                 batch.q.data = qs, batch.v.data = vs, batch.out = a;
                 run_here(kernels().forward_dynamics, batch, 0, 1);

@@ -47,6 +47,10 @@ inline void closed_dynamics(const Tree& tree, const Loops& loops, const double* 
     aba_outward<true>(tree, all, Q, a_world, work.aba, work.drive, Out<double>{a, 0});
     for (int refinement = 0; refinement < 2 && weakest < ill_conditioned; ++refinement) {
         closed_row_accelerations(loops, work, a_world, a, work.rhs);
+        for (std::size_t t = 0; t < loops.ties.size(); ++t) {
+            const int row = loops.blocks[loops.items.size() + t].row;
+            work.rhs[row] += loops.ties[t].compliance * lambda[row];
+        }
         for (int r = 0; r < loops.rows; ++r) work.rhs[r] = -work.rhs[r];
         closed_solve(loops, work, work.rhs);
         for (int r = 0; r < loops.rows; ++r) lambda[r] += work.rhs[r];

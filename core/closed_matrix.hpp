@@ -164,6 +164,10 @@ inline double closed_factor(const Tree& tree, const Loops& loops, const In<doubl
             }
         }
     }
+    for (std::size_t t = 0; t < loops.ties.size(); ++t) {
+        const int row = loops.blocks[loops.items.size() + t].row;
+        work.L[loops.offset[row] + row] += loops.ties[t].compliance;
+    }
     double weakest = 1;
     // L D L^T within the skyline; entries of L are kept divided by their pivots
     for (int r = 0; r < loops.rows; ++r) {

@@ -44,7 +44,11 @@ struct Body {
     Vec3<double> axis;       ///< joint axis (revolute, prismatic), first axis (universal), normal (planar)
     Vec3<double> axis2;      ///< second axis (universal), in-plane x (planar)
     double armature[6];      ///< added to the diagonal of the inertia matrix
+    int coupled;             ///< 0, or 1 + the index into Tree::joint_inertias of what is added beside the diagonal
 };
+
+/// What a joint adds to its block of the inertia matrix beside the diagonal: nv x nv, row-major, zeros on the diagonal.
+struct JointInertia { double matrix[36]; };
 
 /// Spring and damper of one joint: tau = -dU/dq - damping v with U = 1/2 d^T stiffness d,
 /// d = difference(rest, q).
@@ -53,6 +57,13 @@ struct Elastic {
     double stiffness[36];    ///< nv x nv, row-major
     double damping[36];
     double rest[7];          ///< nq
+};
+
+/// A spring and damper across several joints, on coordinates that are angles or distances: U = 1/2 d^T stiffness d with
+/// d = q - rest.
+struct CoupledSpring {
+    std::vector<int> q, v;                         ///< where the coordinates and their rates stand
+    std::vector<double> stiffness, damping, rest;  ///< n x n, row-major; n
 };
 
 /// A named frame on a body (or on the world): what users call a link.
@@ -67,6 +78,8 @@ struct Tree {
     int nq = 0, nv = 0;
     std::vector<Body> bodies;
     std::vector<Elastic> elastic;
+    std::vector<JointInertia> joint_inertias;
+    std::vector<CoupledSpring> springs;
     std::vector<Link> links;
     std::vector<int> dof_parent;           ///< the next freedom towards the root, -1 at the root
     std::vector<std::string> joint_names;  ///< one per body, for messages
@@ -100,6 +113,7 @@ struct TieTerm {
 struct Tie {
     int term, term_end;
     double offset;
+    double compliance = 0;  ///< 1 / stiffness against the row's acceleration; 0 is hard (see implicit.hpp)
 };
 
 /// Rows of the constraint that belong together (a loop's, or a tie's), and the freedoms that feel them.

@@ -11,6 +11,7 @@ import numpy as np
 
 from ukemi import _core
 from ukemi.errors import InvalidInputError, ModelError, UnknownNameError
+from ukemi.model.across import JointLimit, JointSpring
 from ukemi.model.arrays import Array
 from ukemi.model.description import WORLD, Coupling, Description, Landmark, LinkDescription, LoopClosure
 from ukemi.model.inertia import MassProperties
@@ -72,6 +73,7 @@ class Model:
         landmarks: named frames on links.
         loops, couplings: joints across branches, and joints that follow others: tree dynamics leaves them open, in a
             World they act.
+        springs, joint_limits: springs across joints, and limits that depend on several coordinates.
     """
 
     def __init__(self, description: Description) -> None:
@@ -102,7 +104,15 @@ class Model:
             for name in (coupling.joint, coupling.master):
                 if name is not None and (self.joint(name).joint.nq, self.joint(name).joint.nv) != (1, 1):
                     raise ModelError(f"coupling: joint {name!r} has not one coordinate that could follow or lead")
+        self.springs: tuple[JointSpring, ...] = tuple(description.springs)
+        self.joint_limits: tuple[JointLimit, ...] = tuple(description.limits)
         self.tree = _compile(self.links)
+        for spring in self.springs:
+            freedoms = [self.freedom(*where) for where in spring.coordinates]
+            self.tree.add_spring(freedoms, spring.stiffness, spring.damping, spring.rest)
+        for limit in self.joint_limits:
+            for where in limit.coordinates:
+                self.freedom(*where)
         self.nq, self.nv = self.tree.nq, self.tree.nv
         self._frozen = True
 
@@ -134,6 +144,15 @@ class Model:
             return self.links[self._joint_index[name]]
         except (KeyError, TypeError):
             raise UnknownNameError("joint", name, self.joint_names) from None
+
+    def freedom(self, joint: str, number: int = 0) -> int:
+        """Index into v of a joint's coordinate that is an angle or a distance."""
+        link = self.joint(joint)
+        count = link.joint.nv if link.joint.nq == link.joint.nv else 0
+        if not 0 <= number < count:
+            can = f"coordinates 0 to {count - 1}" if count else "no angle or distance"
+            raise ModelError(f"joint {joint!r} ({type(link.joint).__name__}): it has {can}, not number {number}")
+        return link.v.start + number
 
     def neutral(self) -> Array:
         """q of the zero pose: zeros, and unit quaternions."""

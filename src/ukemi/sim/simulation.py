@@ -17,7 +17,7 @@ from ukemi.sim.events import advance_with_events
 from ukemi.sim.recording import Recording
 from ukemi.sim.world import World
 
-IntegratorName = Literal["semi-implicit", "rk4", "adaptive"]
+IntegratorName = Literal["semi-implicit", "implicit", "rk4", "adaptive"]
 #: A run longer than this is a slip of the pen.
 MOST_STEPS = 1e9
 #: control(t, q, v) -> tau (nv)
@@ -27,9 +27,10 @@ Control = Callable[[float, Array, Array], ArrayLike]
 class Simulation:
     """Integrates a world with a time step dt [s].
 
-    integrator: "semi-implicit" (Euler, order 1, symplectic), "rk4" (order 4), or "adaptive" (Dormand-Prince 5(4), which
-    takes as many steps inside each dt as the tolerances ask). All work on the configuration manifold: quaternions stay
-    unit and no order is lost.
+    integrator: "semi-implicit" (Euler, order 1, symplectic), "implicit" (the same with the joints' springs and dampers
+    at the end of the step: stiff joints stay stable at any dt), "rk4" (order 4), or "adaptive" (Dormand-Prince 5(4),
+    which takes as many steps inside each dt as the tolerances ask). All work on the configuration manifold: quaternions
+    stay unit and no order is lost.
     """
 
     def __init__(
@@ -46,7 +47,9 @@ class Simulation:
         self.world = world
         self.dt = positive("dt", dt)
         if not isinstance(integrator, str):
-            raise InvalidInputError(f"integrator: expected 'semi-implicit', 'rk4' or 'adaptive', got {integrator!r}")
+            raise InvalidInputError(
+                f"integrator: expected 'implicit', 'semi-implicit', 'rk4' or 'adaptive', got {integrator!r}"
+            )
         self.integrator = integrator
         rtol, atol = positive("rtol", rtol), positive("atol", atol)
         self.rtol, self.atol = rtol, atol

@@ -103,6 +103,8 @@ class World:
         figure = Figure(self, name, model)
         forest = _description(self.model)
         forest.links += [_renamed(link, name) for link in _description(model).links]
+        forest.springs += [spring.renamed(f"{name}/") for spring in model.springs]
+        forest.limits += [limit.renamed(f"{name}/") for limit in model.joint_limits]
         self._restructure(Model(forest), np.concatenate([self.q, start]), np.concatenate([self.v, speed]))
         self.figures[name] = figure
         try:
@@ -450,6 +452,8 @@ class World:
         forest.links = [
             replace(l, parent=WORLD, joint=Free(), at=Pose()) if l.name == link.name else l for l in forest.links
         ]
+        forest.springs = [spring for spring in forest.springs if link.joint_name not in spring.joints()]
+        forest.limits = [limit for limit in forest.limits if link.joint_name not in limit.joints()]
         self._drop([tie for tie in self.ties if any(term.link == link.name for term in tie.terms)])
         model = Model(forest)
         order = model.link_names
@@ -663,6 +667,8 @@ def _description(model: Model) -> Description:
             )
             for link in model.links
         ],
+        springs=list(model.springs),
+        limits=list(model.joint_limits),
     )
 
 
