@@ -54,8 +54,9 @@ Loops make_loops(const Tree& tree, const std::vector<int>& links_a, const std::v
 }
 
 /// Adds ties: how many terms each has, the freedom (index into v; of a spherical joint the first) and the four
-/// coefficients of every term, and the offsets.
-void add_ties(const Tree& tree, const std::vector<int>& counts, const std::vector<int>& freedoms, nb::handle coefficients, nb::handle offsets, Loops& loops) {
+/// coefficients of every term, and the offsets. measures: null, or 11 numbers per term: 0 (none), 1 (twist) or 2 (swing) of a
+/// spherical joint, axis, across, widest swings.
+void add_ties(const Tree& tree, const std::vector<int>& counts, const std::vector<int>& freedoms, nb::handle coefficients, nb::handle offsets, nb::handle measures, Loops& loops) {
     const Array c("coefficients", coefficients.ptr()), x("offsets", offsets.ptr());
     std::size_t terms = 0;
     for (int count : counts) {
@@ -65,6 +66,12 @@ void add_ties(const Tree& tree, const std::vector<int>& counts, const std::vecto
     if (freedoms.size() != terms || c.ndim() != 2 || c.dim(0) != static_cast<npy_intp>(terms) || c.dim(1) != 4 || x.ndim() != 1 || x.dim(0) != static_cast<npy_intp>(counts.size()))
         throw InputError("InvalidInputError", "ties: lists of different lengths");
     c.require_finite(), x.require_finite();
+    Array m;
+    if (!measures.is_none()) {
+        m = Array("measures", measures.ptr());
+        if (m.ndim() != 2 || m.dim(0) != static_cast<npy_intp>(terms) || m.dim(1) != 11) throw InputError("InvalidInputError", "ties: lists of different lengths");
+        m.require_finite();
+    }
     for (std::size_t t = 0; t < terms; ++t) {
         const double* k = c.data() + 4 * t;
         const auto body = std::find_if(tree.bodies.begin(), tree.bodies.end(), [&](const Body& b) { return b.iv <= freedoms[t] && freedoms[t] < b.iv + b.nv; });
@@ -74,6 +81,11 @@ void add_ties(const Tree& tree, const std::vector<int>& counts, const std::vecto
         if (body->kind == JointKind::free || (angle && d > 0))
             throw InputError("InvalidInputError", "tie: joint '" + tree.joint_names[static_cast<std::size_t>(body - tree.bodies.begin())] + "' has no such coordinate");
         loops.terms.push_back({static_cast<int>(body - tree.bodies.begin()), body->iq + d, body->iv + d, angle, {k[0], k[1], k[2], k[3]}, 0});
+        const double* w = measures.is_none() ? nullptr : m.data() + 11 * t;
+        if (!w || w[0] == 0) continue;
+        if (!angle) throw InputError("InvalidInputError", "tie: only spherical joints have swing and twist");
+        loops.terms.back().measure = static_cast<int>(loops.measures.size());
+        loops.measures.push_back({w[0] == 2, vec3(w + 1), vec3(w + 4), {w[7], w[8], w[9], w[10]}});
     }
     int term = 0;
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -101,10 +113,10 @@ struct PyClosed {
     ClosedChain chain;
 
     PyClosed(nb::object t, const std::vector<int>& links_a, const std::vector<int>& links_b, const std::vector<int>& lin, const std::vector<int>& rot, nb::handle numbers,
-             const std::vector<int>& tie_counts, const std::vector<int>& tie_freedoms, nb::handle coefficients, nb::handle offsets)
+             const std::vector<int>& tie_counts, const std::vector<int>& tie_freedoms, nb::handle coefficients, nb::handle offsets, nb::handle measures)
         : owner(t), tree(&nb::cast<const Tree&>(t)), links_a(links_a), chain(*tree, [&] {
               Loops loops = parse(*tree, links_a, links_b, lin, rot, numbers);
-              add_ties(*tree, tie_counts, tie_freedoms, coefficients, offsets, loops);
+              add_ties(*tree, tie_counts, tie_freedoms, coefficients, offsets, measures, loops);
               return loops;
           }()) {}
 
@@ -236,9 +248,9 @@ ClosedChain* closed_chain_of(nb::handle object) { return object.is_none() ? null
 void bind_closed(nb::module_& m) {
     nb::class_<PyClosed>(m, "ClosedChain", "A tree with loops closed by joints, and ties between coordinates: constraint forces, velocity jumps, projection.")
         .def(nb::init<nb::object, const std::vector<int>&, const std::vector<int>&, const std::vector<int>&, const std::vector<int>&, nb::handle, const std::vector<int>&,
-                      const std::vector<int>&, nb::handle, nb::handle>(),
+                      const std::vector<int>&, nb::handle, nb::handle, nb::handle>(),
              nb::arg("tree"), nb::arg("links_a"), nb::arg("links_b"), nb::arg("lin"), nb::arg("rot"), nb::arg("numbers"), nb::arg("tie_counts"), nb::arg("tie_freedoms"),
-             nb::arg("coefficients"), nb::arg("offsets"))
+             nb::arg("coefficients"), nb::arg("offsets"), nb::arg("measures").none() = nb::none())
         .def_prop_ro("rows", [](const PyClosed& c) { return c.chain.rows(); })
         .def("dynamics", &PyClosed::dynamics, nb::arg("q").none(), nb::arg("v").none(), nb::arg("tau").none(), nb::arg("external").none(), nb::arg("gravity").none())
         .def("jacobian", &PyClosed::jacobian, nb::arg("q").none(), nb::arg("v").none())

@@ -1,7 +1,9 @@
 // Time integration for Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "border.hpp"
@@ -55,8 +57,10 @@ struct PyIntegrator {
         throw InputError("InvalidInputError", "integrator: expected 'implicit', 'semi-implicit', 'rk4' or 'adaptive', got '" + name + "'");
     }
 
-    /// `steps` steps of dt from (t, q, v); control(t, q, v) -> tau, or constant torques, or None.
-    nb::tuple advance(double t, nb::handle q0, nb::handle v0, double dt, long steps, nb::object control) {
+    /// `steps` steps of dt from (t, q, v); control(t, q, v) -> tau, or constant torques, or None. With limits (rows that
+    /// must not become positive) it stops before the first step that crosses one, or that one of the `held` rows, the
+    /// last of the closed chain, would have to pull at. Returns q, v and the number of steps done.
+    nb::tuple advance(double t, nb::handle q0, nb::handle v0, double dt, long steps, nb::object control, nb::object limits, const std::vector<int>& held) {
         Border border(*tree);
         Batch& batch = border.batch;
         border.coordinates(batch.q, "q", q0);
@@ -93,17 +97,53 @@ struct PyIntegrator {
             }
         };
         if (chain) integrator.on_accept = [this](double* qs, double* vs) { chain->project(qs, vs); };
-        std::vector<double> q_good(q, q + tree->nq), v_good(v, v + tree->nv);
+        std::vector<double> q_good(q, q + tree->nq), v_good(v, v + tree->nv), q_before, v_before, a(v_good.size());
+        Guard guard{closed_chain_of(limits), held, {}, {}, {}};
+        long done = 0;
         for (long i = 0; i < steps; ++i) {
             const double now = t + static_cast<double>(i) * dt;
+            if (guard.limits) q_before.assign(q, q + tree->nq), v_before.assign(v, v + tree->nv);
             const bool ok = integrator.advance(acceleration, now, dt, q, v);
             check(ok, now, q, v, q_good, v_good);
+            if (guard.limits) {
+                // the implicit step has its own forces; the others are asked for those at the new state
+                if (!held.empty() && !implicit) acceleration(now + dt, q, v, a.data());
+                const int rows = moved ? chain->rows() : 0;
+                if (guard.crossed(q, v) || (!held.empty() && guard.pulls(forces + rows - static_cast<long>(held.size())))) {
+                    std::copy(q_before.begin(), q_before.end(), q), std::copy(v_before.begin(), v_before.end(), v);
+                    break;
+                }
+            }
+            ++done;
             if (i % 256 == 255 && PyErr_CheckSignals() != 0) throw nb::python_error();
         }
-        return nb::make_tuple(q_out, v_out);
+        return nb::make_tuple(q_out, v_out, done);
     }
 
 private:
+    /// Watches limits while steps run.
+    struct Guard {
+        ClosedChain* limits;
+        const std::vector<int>& held;
+        std::vector<double> error, rate;
+        std::vector<char> open;
+
+        bool crossed(const double* q, const double* v) {
+            if (open.empty()) {
+                const auto rows = static_cast<std::size_t>(limits->rows());
+                error.resize(rows), rate.resize(rows), open.assign(rows, 1);
+                for (int row : held) open[static_cast<std::size_t>(row)] = 0;
+            }
+            limits->state(q, v, error.data(), rate.data());
+            for (std::size_t r = 0; r < error.size(); ++r)
+                if (open[r] && error[r] > 0 && rate[r] > 0) return true;
+            return false;
+        }
+        bool pulls(const double* lambda) const {
+            return std::any_of(lambda, lambda + held.size(), [](double l) { return l > 0; });
+        }
+    };
+
     Array ask(const nb::object& control, double t, const double* q, const double* v, Batch& batch) const {
         double *qa, *va;
         nb::object q_array = nb::steal(new_array({tree->nq}, false, &qa)), v_array = nb::steal(new_array({tree->nv}, false, &va));
@@ -151,7 +191,8 @@ void bind_integrator(nb::module_& m) {
     nb::class_<PyIntegrator>(m, "Integrator", "Moves a state of a tree, with loops or without, through time.")
         .def(nb::init<nb::object, const std::string&, nb::handle, double, double, nb::object>(), nb::arg("tree"), nb::arg("method"), nb::arg("gravity").none(), nb::arg("rtol"),
              nb::arg("atol"), nb::arg("closed").none() = nb::none())
-        .def("advance", &PyIntegrator::advance, nb::arg("t"), nb::arg("q").none(), nb::arg("v").none(), nb::arg("dt"), nb::arg("steps"), nb::arg("control").none())
+        .def("advance", &PyIntegrator::advance, nb::arg("t"), nb::arg("q").none(), nb::arg("v").none(), nb::arg("dt"), nb::arg("steps"), nb::arg("control").none(), nb::arg("limits").none() = nb::none(),
+             nb::arg("held") = std::vector<int>())
         .def_prop_ro("evaluations", [](const PyIntegrator& i) { return i.integrator.evaluations; })
         .def_prop_ro("rough", [](const PyIntegrator& i) { return i.integrator.rough; })
         .def_prop_ro("rejected", [](const PyIntegrator& i) { return i.integrator.rejected; });

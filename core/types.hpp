@@ -108,6 +108,15 @@ struct TieTerm {
     bool angle;
     double c[4];
     int freedom;   ///< where its first freedom stands in the list of the tie's block
+    int measure = -1;  ///< of a spherical joint: instead of its angle, this one of Loops::measures
+};
+/// Other coordinates of a spherical joint, by splitting its rotation into a twist about `axis` (in the child) and a swing
+/// of that axis: the twist's angle; or how far the swing is out, as a share of the widest in its direction. The widest
+/// swings are quarters of ellipses: wide[0], wide[1] about -across, +across, wide[2], wide[3] about -/+ axis x across [rad].
+struct JointMeasure {
+    bool swing;
+    Vec3<double> axis, across;
+    double wide[4];
 };
 /// A constraint on joint coordinates: the sum of its terms (a range of Loops::terms) plus the offset is zero.
 struct Tie {
@@ -133,6 +142,7 @@ struct Loops {
     std::vector<Loop> items;
     std::vector<Tie> ties;
     std::vector<TieTerm> terms;
+    std::vector<JointMeasure> measures;
     std::vector<RowBlock> blocks;      ///< of the loops, then of the ties
     int rows = 0, store = 0;
     std::vector<int> bodies, freedoms;

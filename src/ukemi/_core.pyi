@@ -50,6 +50,7 @@ class ClosedChain:
         tie_freedoms: Sequence[int],
         coefficients: ArrayLike,
         offsets: ArrayLike,
+        measures: ArrayLike | None = None,
     ) -> None: ...
     @property
     def rows(self) -> int: ...
@@ -86,7 +87,9 @@ class Integrator:
         dt: float,
         steps: int,
         control: Callable[[float, _Array, _Array], ArrayLike] | ArrayLike | None,
-    ) -> tuple[_Array, _Array]: ...
+        limits: ClosedChain | None = None,
+        held: Sequence[int] = (),
+    ) -> tuple[_Array, _Array, int]: ...
     @property
     def evaluations(self) -> int: ...
     @property

@@ -29,6 +29,8 @@ class TieRow:
     freedoms: tuple[int, ...]
     coefficients: Array
     offset: float
+    #: (terms, 11): 1 twist or 2 swing of a spherical joint, its axis, across, widest swings; None: plain coordinates
+    measures: Array | None = None
 
 
 def coefficients_of(name: str, given: object) -> Array:
@@ -53,11 +55,14 @@ def freedom_of(link: Link, freedom: int) -> int:
     return link.v.start + freedom
 
 
-def core_ties(ties: Sequence[TieRow]) -> tuple[list[int], list[int], Array, Array]:
-    """Terms per tie, freedoms, coefficients and offsets, as the core takes them."""
+def core_ties(ties: Sequence[TieRow]) -> tuple[list[int], list[int], Array, Array, Array]:
+    """Terms per tie, freedoms, coefficients, offsets and measures, as the core takes them."""
     return (
         [len(tie.freedoms) for tie in ties],
         [freedom for tie in ties for freedom in tie.freedoms],
         np.concatenate([np.zeros((0, DEGREE)), *(tie.coefficients for tie in ties)]),
         np.array([tie.offset for tie in ties], dtype=np.float64),
+        np.concatenate(
+            [np.zeros((0, 11)), *(np.zeros((len(t.freedoms), 11)) if t.measures is None else t.measures for t in ties)]
+        ),
     )

@@ -95,21 +95,26 @@ def impact(model: Model, q: ArrayLike, v: ArrayLike, touches: Sequence[Touch], r
     e = numbers("restitution", restitution)
     if not ((e >= 0) & (e <= 1)).all():
         raise InvalidInputError(f"restitution: expected numbers from 0 to 1, got {e.tolist()}")
-    e = np.broadcast_to(e, (len(rows.touches),))
     before = rows.J @ velocity
-    still = AT_REST * (1 + np.abs(before).max())
-    speeds, impulses = before.copy(), np.zeros(len(before))
-    for again in range(MOST_ROUNDS):
-        if again and speeds.min() >= -still:
-            break
-        hit = np.flatnonzero(speeds <= still)
-        bounce = e[hit] if again < MOST_ROUNDS - 1 else 0.0
-        # eq. 4.28
-        given = push(rows.response[np.ix_(hit, hit)], -(1 + bounce) * np.minimum(speeds[hit], 0))
-        impulses[hit] += given
-        speeds += rows.response[:, hit] @ given
+    impulses = newton_impulses(rows.response, before, np.broadcast_to(e, before.shape))
     after = velocity + impulse_response(model, q, rows.wrenches(impulses))
     return Impact(after, impulses, before, rows.J @ after)
+
+
+def newton_impulses(B: Array, before: Array, e: Array) -> Array:
+    """Impulses of Newton's law [HAND07 eq. 4.28]: B their response along the normals, ``before`` the speeds (negative
+    when approaching), e the restitution of each."""
+    still = AT_REST * (1 + np.abs(before).max(initial=0.0))
+    speeds, impulses = before.copy(), np.zeros(len(before))
+    for again in range(MOST_ROUNDS):
+        if again and speeds.min(initial=0.0) >= -still:
+            break
+        hit = np.flatnonzero(speeds <= still)
+        bounce = e[hit] if again < MOST_ROUNDS - 1 else np.zeros(len(hit))
+        given = push(B[np.ix_(hit, hit)], -(1 + bounce) * np.minimum(speeds[hit], 0))
+        impulses[hit] += given
+        speeds += B[:, hit] @ given
+    return impulses
 
 
 def contact_forces(

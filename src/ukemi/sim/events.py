@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 from ukemi.errors import SimulationError
+from ukemi.sim.limits import LimitKeeper
 from ukemi.sim.world import Rule, World
 
 #: Share of a step within which an event is located.
@@ -15,7 +16,7 @@ LOCATED = 1e-10
 #: More events than this within one step are an accumulation that never ends.
 MOST_IN_A_STEP = 1000
 
-Advance = Callable[..., None]
+Advance = Callable[..., object]
 
 
 @dataclass(eq=False)
@@ -27,11 +28,15 @@ class _Watch:
     label: str
 
 
-def advance_with_events(world: World, advance: Advance, control: Any, dt: float) -> None:
+def advance_with_events(
+    world: World, advance: Advance, control: Any, dt: float, limits: LimitKeeper | None = None
+) -> None:
     """One step; where a watched function crosses zero the step is divided and the event happens there."""
     left = dt
     for _ in range(MOST_IN_A_STEP):
-        watches = _watches(world)
+        if limits is not None:
+            limits.refresh(dt)
+        watches = _watches(world, limits, dt)
         due = next((w for w in watches if w.value() > 0), None)
         if due is not None:
             _happen(world, due)
@@ -58,9 +63,12 @@ def advance_with_events(world: World, advance: Advance, control: Any, dt: float)
     raise SimulationError(f"at t = {world.time:g} s events follow each other without end", world.time, world.q, world.v)
 
 
-def _watches(world: World) -> list[_Watch]:
+def _watches(world: World, limits: LimitKeeper | None, dt: float) -> list[_Watch]:
     fragile = [c for c in world.connections if c.break_force is not None]
+    # limits tell what happened themselves
+    stops = [] if limits is None else [_Watch(partial(limits.value, dt), partial(limits.settle, dt), "")]
     return [
+        *stops,
         *(_Watch(c.overload, partial(world.cut, c), f"{c.name} breaks") for c in fragile),
         *(_Watch(partial(rule.condition, world), partial(_fire, world, rule), rule.label) for rule in world.rules),
     ]
@@ -74,4 +82,5 @@ def _fire(world: World, rule: Rule) -> None:
 
 def _happen(world: World, watch: _Watch) -> None:
     watch.fire()
-    world.events.append({"time": world.time, "what": watch.label})
+    if watch.label:
+        world.events.append({"time": world.time, "what": watch.label})

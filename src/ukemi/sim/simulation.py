@@ -14,6 +14,7 @@ from ukemi.dynamics.kinematics import link_poses
 from ukemi.errors import InvalidInputError, SimulationError
 from ukemi.model.arrays import Array, numbers, positive
 from ukemi.sim.events import advance_with_events
+from ukemi.sim.limits import LimitKeeper
 from ukemi.sim.recording import Recording
 from ukemi.sim.world import World
 
@@ -31,6 +32,8 @@ class Simulation:
     at the end of the step: stiff joints stay stable at any dt), "rk4" (order 4), or "adaptive" (Dormand-Prince 5(4),
     which takes as many steps inside each dt as the tolerances ask). All work on the configuration manifold: quaternions
     stay unit and no order is lost.
+    limits: joints stop at their limits [HAND07 3.3]: the time is located within the step, the joint is held by a
+    reaction that only pushes, speed comes back by the joint's restitution. False: joints ignore their limits.
     """
 
     def __init__(
@@ -41,6 +44,7 @@ class Simulation:
         *,
         rtol: float = 1e-8,
         atol: float = 1e-10,
+        limits: bool = True,
     ) -> None:
         if not isinstance(world, World):
             raise InvalidInputError(f"Simulation: expected a World, got {world!r}")
@@ -54,6 +58,9 @@ class Simulation:
         rtol, atol = positive("rtol", rtol), positive("atol", atol)
         self.rtol, self.atol = rtol, atol
         self._evaluations = 0
+        self._keeper = LimitKeeper(world, integrator == "implicit") if limits else None
+        if not limits and world.stops:
+            world.hold_limits([])
         self._core = self._integrator()
 
     def _integrator(self) -> _core.Integrator:
@@ -78,24 +85,32 @@ class Simulation:
         if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
             raise InvalidInputError(f"steps: expected a whole number, got {steps!r}")
         self.world.tau = self._torques(control)
-        if not (self.world.rules or any(c.break_force is not None for c in self.world.connections)):
-            self._advance(control, self.dt, steps)
-            return
-        for _ in range(steps):
-            advance_with_events(self.world, self._advance, control, self.dt)
+        while steps > 0:
+            if not (self.world.rules or any(c.break_force is not None for c in self.world.connections)):
+                if self._keeper is not None:
+                    self._keeper.refresh(self.dt)
+                steps -= self._advance(control, self.dt, steps, self._keeper)
+            if steps > 0:
+                advance_with_events(self.world, self._advance, control, self.dt, self._keeper)
+                steps -= 1
 
-    def _advance(self, control: Control | ArrayLike | None, dt: float, steps: int = 1) -> None:
-        """Moves the world without looking for events; a changed structure gets a new integrator."""
+    def _advance(
+        self, control: Control | ArrayLike | None, dt: float, steps: int = 1, keeper: LimitKeeper | None = None
+    ) -> int:
+        """Moves the world without looking for events, or (keeper) up to the step in which a limit is reached or left;
+        returns the steps done. A changed structure gets a new integrator."""
         world = self.world
         if world.version != self._version:
             self._evaluations += self._core.evaluations
             self._core = self._integrator()
-        q, v = self._core.advance(world.time, world.q, world.v, dt, steps, control)
+        watched = (keeper.chain, keeper.held) if keeper is not None and keeper.limits else (None, [])
+        q, v, done = self._core.advance(world.time, world.q, world.v, dt, steps, control, *watched)
         if world.version != self._version:
             raise InvalidInputError("control: it must not connect or cut; give `when=` to connect and cut instead")
         world.q, world.v = q, v
-        world.time += steps * dt
+        world.time += done * dt
         world.tau = self._torques(control)
+        return done
 
     def _torques(self, control: Control | ArrayLike | None) -> Array:
         """Torques (nv) at the world's state."""

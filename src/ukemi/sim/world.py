@@ -21,6 +21,7 @@ from ukemi.chain.forward import minimal_forward_dynamics
 from ukemi.chain.freedoms import actuated_freedoms
 from ukemi.chain.inverse import Solution, Task, closed_inverse_dynamics, solve_mixture
 from ukemi.chain.mobility import Mobility, find_mobility
+from ukemi.chain.ties import TieRow
 from ukemi.chain.virtual import Directions, Spring, VirtualLink, closed_chain
 from ukemi.dynamics.forward import mass_matrix
 from ukemi.dynamics.inverse import inverse_dynamics as tree_inverse_dynamics
@@ -35,6 +36,7 @@ from ukemi.model.model import Link, Model
 from ukemi.model.pose import Pose
 from ukemi.sim.connection import BreakForce, Connection, JointHandle, LinkHandle, checked_break_force
 from ukemi.sim.figure import Figure
+from ukemi.sim.limits import Stop
 from ukemi.sim.tie import Tie, tie_terms
 
 #: Frames that are to meet may be this far apart [m, rad]; more wants snap=True.
@@ -51,6 +53,8 @@ class World:
         self.connections: list[Connection] = []
         #: constraints on joint coordinates that act now
         self.ties: list[Tie] = []
+        #: joint limits that hold now; a simulation keeps them
+        self.stops: list[Stop] = []
         self.model = Model(Description("world"))
         self.q: Array = np.zeros(0)
         self.v: Array = np.zeros(0)
@@ -131,6 +135,8 @@ class World:
         """Sets the whole state, checked; loops are closed by the least change."""
         new_q = self.q if q is None else numbers("q", q, (self.model.nq,))
         new_v = self.v if v is None else numbers("v", v, (self.model.nv,))
+        if self.stops:
+            self.hold_limits([])
         energy(self.model, new_q, new_v)
         if self.is_closed:
             new_q, new_v, left = self.closed.project(new_q, new_v)
@@ -465,13 +471,22 @@ class World:
     def closed(self) -> _core.ClosedChain:
         """The core's view of the present structure."""
         if self._closed is None:
-            self._closed = closed_chain(self.model, self._virtual(), [tie.row(self.model) for tie in self.ties])
+            self._closed = self.chain_without_stops([stop.row for stop in self.stops])
         return self._closed
+
+    def chain_without_stops(self, more: Sequence[TieRow] = ()) -> _core.ClosedChain:
+        """The closed chain of connections and ties, and of more rows after them."""
+        return closed_chain(self.model, self._virtual(), [*(tie.row(self.model) for tie in self.ties), *more])
+
+    def hold_limits(self, stops: Sequence[Stop]) -> None:
+        """Which joint limits hold from now on; velocities go on as they are."""
+        self.stops = list(stops)
+        self._changed()
 
     @property
     def is_closed(self) -> bool:
         """Whether anything besides the trees' own joints acts: connections or ties."""
-        return bool(self.connections or self.ties)
+        return bool(self.connections or self.ties or self.stops)
 
     def _virtual(self) -> list[VirtualLink]:
         def index(handle: LinkHandle) -> int:
@@ -485,7 +500,7 @@ class World:
     def _rows(self, item: Connection | Tie) -> slice:
         """Where its rows stand among those of `closed`: connections first, then ties."""
         if isinstance(item, Tie):
-            row = self.closed.rows - len(self.ties) + self.ties.index(item)
+            row = self.closed.rows - len(self.stops) - len(self.ties) + self.ties.index(item)
             return slice(row, row + 1)
         counts = [link.rows for link in self._virtual()]
         k = self.connections.index(item)
@@ -498,13 +513,23 @@ class World:
     def _restructure(self, model: Model, q: Array, v: Array) -> None:
         self.model, self.q, self.v = model, q, v
         self.tau = np.zeros(model.nv)
+        self.stops = []
         self._changed()
 
     def _snapshot(self) -> tuple[Any, ...]:
-        return (self.model, self.q, self.v, self.tau, list(self.connections), list(self.ties), dict(self.figures))
+        return (
+            self.model,
+            self.q,
+            self.v,
+            self.tau,
+            list(self.connections),
+            list(self.ties),
+            list(self.stops),
+            dict(self.figures),
+        )
 
     def _restore(self, snapshot: tuple[Any, ...]) -> None:
-        self.model, self.q, self.v, self.tau, self.connections, self.ties, self.figures = snapshot
+        (self.model, self.q, self.v, self.tau, self.connections, self.ties, self.stops, self.figures) = snapshot
         self._changed()
 
     def _forces(self) -> Array:

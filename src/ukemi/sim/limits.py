@@ -1,0 +1,230 @@
+"""Joint limits as events [HAND07 3.3]: the time a joint reaches its limit is located, it is held there by a reaction
+that only pushes, and let go when the reaction would have to pull.
+
+A limit is a row x <= 0: a tie that may be open. At an event all limits that touch are solved together: their impulses
+by Newton's law, then which of them push, as a complementarity problem over the reactions. Loops and ties take part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukemi import _core
+from ukemi.chain.ties import TieRow
+from ukemi.chain.virtual import closed_chain
+from ukemi.dynamics.impulse import newton_impulses, push
+from ukemi.model.arrays import Array
+from ukemi.model.joints import Joint, Spherical
+from ukemi.model.model import Link, Model
+
+if TYPE_CHECKING:
+    from ukemi.sim.world import World
+
+#: A limit nearer than this touches [rad, m].
+TOUCHING = 1e-9
+#: Speeds below this are rest: nothing comes back from them, and a joint that is pushed stays [rad/s, m/s].
+AT_REST = 1e-7
+#: A limit is crossed when it is passed with more than this speed, or by more than this.
+CROSSED = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class Limit:
+    """One side of a joint's range, as a row that must not become positive."""
+
+    label: str
+    row: TieRow
+    restitution: float
+
+
+@dataclass(frozen=True, eq=False)
+class Stop:
+    """A limit that holds now: its place among the limits, and the row that holds it."""
+
+    index: int
+    limit: Limit
+    row: TieRow
+
+
+def joint_limits(model: Model) -> list[Limit]:
+    """All limits of a model's joints: of every coordinate, of swing and twist, and those across coordinates."""
+    found = [limit for link in model.links for limit in _of_joint(link)]
+    for k, across in enumerate(model.joint_limits):
+        freedoms = tuple(model.freedom(*where) for where in across.coordinates)
+        row = TieRow(freedoms, across.coefficients, -across.at_most)
+        name = "-".join(joint for joint in dict.fromkeys(joint for joint, _ in across.coordinates))
+        found.append(Limit(f"{name} (limit {k})", row, across.restitution))
+    return found
+
+
+def _of_joint(link: Link) -> Iterator[Limit]:
+    joint: Joint = link.joint
+    e = joint.restitution
+    if isinstance(joint, Spherical):
+        yield from _of_ball(link, joint)
+    elif joint.limits is not None:
+        for k, (lower, upper) in enumerate(np.asarray(joint.limits, dtype=np.float64)):
+            name = link.joint_name if joint.nv == 1 else f"{link.joint_name}[{k}]"
+            for sign, bound, side in ((-1.0, lower, "lower"), (1.0, upper, "upper")):
+                if np.isfinite(bound):
+                    yield Limit(f"{name} {side}", _row(link.v.start + k, sign, -sign * bound), e)
+
+
+def _of_ball(link: Link, joint: Spherical) -> Iterator[Limit]:
+    first, name, e = link.v.start, link.joint_name, joint.restitution
+    if joint.limits is not None and np.asarray(joint.limits)[0, 1] < np.pi:
+        yield Limit(f"{name} angle", _row(first, 1.0, -float(np.asarray(joint.limits)[0, 1])), e)
+    frame = np.concatenate([np.asarray(joint.axis), np.asarray(joint.across)])
+    if joint.swing is not None:
+        wide = np.abs(np.asarray(joint.swing)).ravel()
+        yield Limit(f"{name} swing", replace(_row(first, 1.0, -1.0), measures=_measure(2, frame, wide)), e)
+    if joint.twist is not None:
+        lower, upper = np.asarray(joint.twist)
+        for sign, bound, side in ((-1.0, lower, "lower"), (1.0, upper, "upper")):
+            row = _row(first, sign, -sign * bound)
+            yield Limit(f"{name} twist {side}", replace(row, measures=_measure(1, frame, np.ones(4))), e)
+
+
+def _measure(kind: int, frame: Array, wide: Array) -> Array:
+    return np.concatenate([[kind], frame, wide])[None]
+
+
+def _row(freedom: int, sign: float, offset: float) -> TieRow:
+    return TieRow((freedom,), np.array([[sign, 0, 0, 0]]), float(offset))
+
+
+class LimitKeeper:
+    """Keeps the joints of a world within their limits while a simulation runs.
+
+    implicit: the step takes springs and dampers implicitly, and so must the reactions.
+    """
+
+    def __init__(self, world: World, implicit: bool) -> None:
+        self.world, self.implicit = world, implicit
+        self._model: Model | None = None
+        self._version = -1
+        self._read()
+
+    def _read(self) -> None:
+        self._model = self.world.model
+        self.limits = joint_limits(self._model)
+        self.chain = closed_chain(self._model, [], [limit.row for limit in self.limits])
+
+    @property
+    def held(self) -> list[int]:
+        return [stop.index for stop in self.world.stops]
+
+    def refresh(self, dt: float) -> None:
+        """After a change of structure or state from outside: which limits push now."""
+        if self.world.version == self._version:
+            return
+        if self.world.model is not self._model:
+            self._read()
+        self.settle(dt)
+        self._version = self.world.version
+
+    def value(self, dt: float) -> float:
+        """Positive when a limit is crossed, or a held one would have to pull."""
+        if not self.limits:
+            return -1.0
+        error, rate = self.chain.state(self.world.q, self.world.v)
+        crossed = (error > 0) & (rate > CROSSED) | (error > CROSSED) & (rate > 0)
+        crossed[self.held] = False
+        if crossed.any():
+            return float(error[crossed].max())
+        return float(-self.reactions(dt).min()) if self.world.stops else -1.0
+
+    def reactions(self, dt: float) -> Array:
+        """Of the stops: generalized forces along their rows, positive when they push."""
+        rows = self.held
+        response, wanted = _Dense(self.world, dt if self.implicit else None).rows(self.chain, rows)
+        return np.asarray(np.linalg.lstsq(response, wanted, rcond=1e-12)[0], dtype=np.float64)
+
+    def settle(self, dt: float) -> None:
+        """At an event: velocities after the impacts of all limits that touch, then which of them hold."""
+        world = self.world
+        if not self.limits:
+            return
+        error, rate = self.chain.state(world.q, world.v)
+        touching = np.flatnonzero(error > -TOUCHING)
+        if len(touching) and rate[touching].max() > CROSSED:
+            rate = self._impact(touching, rate)
+        resting = [int(k) for k in touching if abs(rate[k]) <= AT_REST]
+        pushing = resting
+        if resting:
+            response, wanted = _Dense(world, dt if self.implicit else None).rows(self.chain, resting)
+            force = push(response, wanted)
+            pushing = [k for k, f in zip(resting, force, strict=True) if f > 0]
+        self._hold(pushing, error)
+
+    def _impact(self, touching: NDArray[np.intp], rate: Array) -> Array:
+        """Velocity jump of limits that are hit; returns the new rates."""
+        world = self.world
+        dense = _Dense(world, None)
+        J = self.chain.jacobian(world.q, world.v)[0][touching]
+        e = np.array([self.limits[k].restitution for k in touching]) * (rate[touching] > AT_REST)
+        impulses = newton_impulses(J @ dense.inverse @ J.T, -rate[touching], e)
+        for k, impulse in zip(touching, impulses, strict=True):
+            if impulse > 0 and int(k) not in self.held:
+                what = f"{self.limits[k].label}: limit reached"
+                world.events.append(
+                    {"time": world.time, "what": what, "speed": float(rate[k]), "impulse": float(impulse)}
+                )
+        world.v = world.v - dense.inverse @ (J.T @ impulses)
+        return self.chain.state(world.q, world.v)[1]
+
+    def _hold(self, pushing: list[int], error: Array) -> None:
+        world, before = self.world, set(self.held)
+        if set(pushing) == before:
+            return
+        for k in sorted(before - set(pushing)):
+            world.events.append({"time": world.time, "what": f"{self.limits[k].label}: limit left"})
+        kept = {stop.index: stop for stop in world.stops}
+        stops = []
+        for k in pushing:
+            row = self.limits[k].row
+            # a joint that was put beyond its limit is held where it is
+            beyond = error[k] if error[k] > 1e3 * TOUCHING else 0.0
+            stops.append(kept.get(k) or Stop(k, self.limits[k], replace(row, offset=row.offset - beyond)))
+        world.hold_limits(stops)
+        self._version = world.version
+
+
+class _Dense:
+    """The world's equation of motion without its stops, by dense matrices: made at events only.
+
+    dt: of an implicit step, whose inertia and bias are meant; None: the plain ones.
+    """
+
+    def __init__(self, world: World, dt: float | None) -> None:
+        self.world = world
+        model, q, v = world.model, world.q, world.v
+        tree = model.tree if dt is None else model.tree.implicit(dt)
+        M = _core.mass_matrix(tree, q)
+        if dt is not None:
+            for spring in model.springs:
+                where = np.ix_(*[[model.freedom(*c) for c in spring.coordinates]] * 2)
+                M[where] += dt * spring.damping + dt**2 * spring.stiffness
+        force = world.tau - _core.inverse_dynamics(tree, q, v, None, None, world.gravity)
+        plain = np.linalg.inv(M) if len(M) else M
+        if not (world.connections or world.ties):
+            self.inverse, self.a = plain, plain @ force
+            return
+        chain = world.chain_without_stops()
+        force = force + chain.spring_torques(q, v)
+        H, rate = chain.jacobian(q, v)
+        G = np.linalg.pinv(H @ plain @ H.T, rcond=1e-9, hermitian=True)
+        #: response of the velocities to generalized impulses that the loops allow
+        self.inverse = plain - plain @ H.T @ G @ H @ plain
+        self.a = self.inverse @ force - plain @ H.T @ (G @ rate)
+
+    def rows(self, chain: _core.ClosedChain, rows: list[int]) -> tuple[Array, Array]:
+        """Response of some rows of a chain to their own forces, and what these must undo: the rows' accelerations."""
+        J, products = chain.jacobian(self.world.q, self.world.v)
+        J = J[rows]
+        return J @ self.inverse @ J.T, J @ self.a + products[rows]
