@@ -58,9 +58,11 @@ struct PyIntegrator {
     }
 
     /// `steps` steps of dt from (t, q, v); control(t, q, v) -> tau, or constant torques, or None. With limits (rows that
-    /// must not become positive) it stops before the first step that crosses one, or that one of the `held` rows, the
-    /// last of the closed chain, would have to pull at. Returns q, v and the number of steps done.
-    nb::tuple advance(double t, nb::handle q0, nb::handle v0, double dt, long steps, nb::object control, nb::object limits, const std::vector<int>& held) {
+    /// must not become positive) it stops before the first step that crosses one, or at whose end one of the `held` rows,
+    /// the last of the closed chain, would have to pull; `outside` rows wait until they are within. Returns q, v and the
+    /// number of steps done.
+    nb::tuple advance(double t, nb::handle q0, nb::handle v0, double dt, long steps, nb::object control, nb::object limits, const std::vector<int>& held,
+                      const std::vector<int>& outside) {
         Border border(*tree);
         Batch& batch = border.batch;
         border.coordinates(batch.q, "q", q0);
@@ -98,7 +100,7 @@ struct PyIntegrator {
         };
         if (chain) integrator.on_accept = [this](double* qs, double* vs) { chain->project(qs, vs); };
         std::vector<double> q_good(q, q + tree->nq), v_good(v, v + tree->nv), q_before, v_before, a(v_good.size());
-        Guard guard{closed_chain_of(limits), held, {}, {}, {}};
+        Guard guard{closed_chain_of(limits), held, outside, {}, {}, {}};
         long done = 0;
         for (long i = 0; i < steps; ++i) {
             const double now = t + static_cast<double>(i) * dt;
@@ -124,19 +126,24 @@ private:
     /// Watches limits while steps run.
     struct Guard {
         ClosedChain* limits;
-        const std::vector<int>& held;
+        const std::vector<int>&held, &outside;
         std::vector<double> error, rate;
-        std::vector<char> open;
+        enum : char { watched, is_held, is_outside };
+        std::vector<char> kind;
+        static constexpr double at_rest = 1e-9;  // slower than this nothing is crossed (limits.py: CROSSED)
 
         bool crossed(const double* q, const double* v) {
-            if (open.empty()) {
+            if (kind.empty()) {
                 const auto rows = static_cast<std::size_t>(limits->rows());
-                error.resize(rows), rate.resize(rows), open.assign(rows, 1);
-                for (int row : held) open[static_cast<std::size_t>(row)] = 0;
+                error.resize(rows), rate.resize(rows), kind.assign(rows, watched);
+                for (int row : held) kind[static_cast<std::size_t>(row)] = is_held;
+                for (int row : outside) kind[static_cast<std::size_t>(row)] = is_outside;
             }
             limits->state(q, v, error.data(), rate.data());
-            for (std::size_t r = 0; r < error.size(); ++r)
-                if (open[r] && error[r] > 0 && rate[r] > 0) return true;
+            for (std::size_t r = 0; r < error.size(); ++r) {
+                if (kind[r] == is_outside && error[r] <= 0) kind[r] = watched;
+                if (kind[r] == watched && error[r] > 0 && rate[r] > at_rest) return true;
+            }
             return false;
         }
         bool pulls(const double* lambda) const {
@@ -192,7 +199,7 @@ void bind_integrator(nb::module_& m) {
         .def(nb::init<nb::object, const std::string&, nb::handle, double, double, nb::object>(), nb::arg("tree"), nb::arg("method"), nb::arg("gravity").none(), nb::arg("rtol"),
              nb::arg("atol"), nb::arg("closed").none() = nb::none())
         .def("advance", &PyIntegrator::advance, nb::arg("t"), nb::arg("q").none(), nb::arg("v").none(), nb::arg("dt"), nb::arg("steps"), nb::arg("control").none(), nb::arg("limits").none() = nb::none(),
-             nb::arg("held") = std::vector<int>())
+             nb::arg("held") = std::vector<int>(), nb::arg("outside") = std::vector<int>())
         .def_prop_ro("evaluations", [](const PyIntegrator& i) { return i.integrator.evaluations; })
         .def_prop_ro("rough", [](const PyIntegrator& i) { return i.integrator.rough; })
         .def_prop_ro("rejected", [](const PyIntegrator& i) { return i.integrator.rejected; });

@@ -89,6 +89,7 @@ class Integrator:
         control: Callable[[float, _Array, _Array], ArrayLike] | ArrayLike | None,
         limits: ClosedChain | None = None,
         held: Sequence[int] = (),
+        outside: Sequence[int] = (),
     ) -> tuple[_Array, _Array, int]: ...
     @property
     def evaluations(self) -> int: ...

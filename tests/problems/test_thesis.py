@@ -67,3 +67,40 @@ def test_inverted_double_pendulum_hits_the_ground(problem: Load, e: float) -> No
         uk.Simulation(world, rest / 100, "rk4").run(rest)
         assert [*(absolute @ world.q), *(absolute @ world.v)] == pytest.approx(state, abs=1e-7)
         assert len(found) == 1
+
+
+def test_double_pendulum_hits_its_stop(problem: Load) -> None:
+    """joint_limit_impact: a stop with restitution 0.5 at the second joint; absolute angles from the vertical."""
+    p = problem("joint_limit_impact")
+    g = p.given
+    b = uk.Builder("double pendulum")
+    for name, parent, k in (("one", "world", "1"), ("two", "one", "2")):
+        limits = (-np.inf, g["limit_rad"]) if k == "2" else None
+        joint = uk.Revolute((0, -1, 0), limits=limits, restitution=g["e"])
+        at = uk.Pose((0, 0, -g["l1"] if k == "2" else 0))
+        inertia = (g[f"I{k}"], g[f"I{k}"], 0)
+        b.link(name, parent, joint, at, mass=g[f"m{k}"], com=(0, 0, -g[f"c{k}"]), inertia=inertia)
+    model = b.build()
+    world = uk.World((0, 0, -g["g"]))
+    world.add(model, q=(g["theta1"], g["theta2"] - g["theta1"]))
+    sim = uk.Simulation(world, 1e-3, "rk4")
+    recording = sim.run(p.data["duration_s"])
+    assert len(recording.events) == int(p.answer("number of impacts"))
+    impulses = p.answers("   stop impulse")
+    for event, (_, time), (_, impulse) in zip(
+        recording.events, p.answers("impact at the stop: time"), impulses, strict=True
+    ):
+        assert event["time"] == pytest.approx(float(time), abs=1e-9)
+        assert event["impulse"] == pytest.approx(-float(impulse), abs=1e-8)
+    assert recording.q[:, 1].max() < 1e-9
+    assert np.diff(recording.energy).max() < 1e-9
+
+    # the states around each impact: up to it, and the jump itself
+    absolute = np.array([[1.0, 0], [1, 1]])
+    for (t, before), (_, after) in zip(p.answers("   state before"), p.answers("   rates after"), strict=True):
+        world = uk.World((0, 0, -g["g"]))
+        world.add(model, q=(g["theta1"], g["theta2"] - g["theta1"]))
+        uk.Simulation(world, t / 1000, "rk4").run(t - 1e-9)
+        uk.Simulation(world, 1e-10, "rk4").run(2e-9)
+        assert absolute @ world.q == pytest.approx(before[:2], abs=1e-7)
+        assert absolute @ world.v == pytest.approx(after, abs=1e-6)

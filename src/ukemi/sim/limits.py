@@ -29,8 +29,10 @@ if TYPE_CHECKING:
 TOUCHING = 1e-9
 #: Speeds below this are rest: nothing comes back from them, and a joint that is pushed stays [rad/s, m/s].
 AT_REST = 1e-7
-#: A limit is crossed when it is passed with more than this speed, or by more than this.
-CROSSED = 1e-10
+#: A limit is crossed when it is passed with more than this speed [rad/s, m/s].
+CROSSED = 1e-9
+#: A joint that is put farther than this beyond its limit moves freely until it is back within [rad, m].
+OUTSIDE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,11 +46,10 @@ class Limit:
 
 @dataclass(frozen=True, eq=False)
 class Stop:
-    """A limit that holds now: its place among the limits, and the row that holds it."""
+    """A limit that holds now, and its place among the limits."""
 
     index: int
     limit: Limit
-    row: TieRow
 
 
 def joint_limits(model: Model) -> list[Limit]:
@@ -108,6 +109,8 @@ class LimitKeeper:
         self.world, self.implicit = world, implicit
         self._model: Model | None = None
         self._version = -1
+        #: limits whose joints stand beyond them
+        self.outside: list[int] = []
         self._read()
 
     def _read(self) -> None:
@@ -122,9 +125,13 @@ class LimitKeeper:
     def refresh(self, dt: float) -> None:
         """After a change of structure or state from outside: which limits push now."""
         if self.world.version == self._version:
+            if self.outside:
+                self._state()
             return
         if self.world.model is not self._model:
             self._read()
+        error, _ = self.chain.state(self.world.q, self.world.v)
+        self.outside = [int(k) for k in np.flatnonzero(error > OUTSIDE) if k not in self.held]
         self.settle(dt)
         self._version = self.world.version
 
@@ -132,12 +139,19 @@ class LimitKeeper:
         """Positive when a limit is crossed, or a held one would have to pull."""
         if not self.limits:
             return -1.0
-        error, rate = self.chain.state(self.world.q, self.world.v)
-        crossed = (error > 0) & (rate > CROSSED) | (error > CROSSED) & (rate > 0)
+        error, rate = self._state()
+        crossed = (error > 0) & (rate > CROSSED)
         crossed[self.held] = False
         if crossed.any():
             return float(error[crossed].max())
         return float(-self.reactions(dt).min()) if self.world.stops else -1.0
+
+    def _state(self) -> tuple[Array, Array]:
+        """How far each limit is passed and how fast; those of joints outside count as far."""
+        error, rate = self.chain.state(self.world.q, self.world.v)
+        self.outside = [k for k in self.outside if error[k] > 0]
+        error[self.outside] = -np.inf
+        return error, rate
 
     def reactions(self, dt: float) -> Array:
         """Of the stops: generalized forces along their rows, positive when they push."""
@@ -150,7 +164,7 @@ class LimitKeeper:
         world = self.world
         if not self.limits:
             return
-        error, rate = self.chain.state(world.q, world.v)
+        error, rate = self._state()
         touching = np.flatnonzero(error > -TOUCHING)
         if len(touching) and rate[touching].max() > CROSSED:
             rate = self._impact(touching, rate)
@@ -160,7 +174,7 @@ class LimitKeeper:
             response, wanted = _Dense(world, dt if self.implicit else None).rows(self.chain, resting)
             force = push(response, wanted)
             pushing = [k for k, f in zip(resting, force, strict=True) if f > 0]
-        self._hold(pushing, error)
+        self._hold(pushing)
 
     def _impact(self, touching: NDArray[np.intp], rate: Array) -> Array:
         """Velocity jump of limits that are hit; returns the new rates."""
@@ -178,20 +192,13 @@ class LimitKeeper:
         world.v = world.v - dense.inverse @ (J.T @ impulses)
         return self.chain.state(world.q, world.v)[1]
 
-    def _hold(self, pushing: list[int], error: Array) -> None:
+    def _hold(self, pushing: list[int]) -> None:
         world, before = self.world, set(self.held)
         if set(pushing) == before:
             return
         for k in sorted(before - set(pushing)):
             world.events.append({"time": world.time, "what": f"{self.limits[k].label}: limit left"})
-        kept = {stop.index: stop for stop in world.stops}
-        stops = []
-        for k in pushing:
-            row = self.limits[k].row
-            # a joint that was put beyond its limit is held where it is
-            beyond = error[k] if error[k] > 1e3 * TOUCHING else 0.0
-            stops.append(kept.get(k) or Stop(k, self.limits[k], replace(row, offset=row.offset - beyond)))
-        world.hold_limits(stops)
+        world.hold_limits([Stop(k, self.limits[k]) for k in pushing])
         self._version = world.version
 
 

@@ -80,6 +80,13 @@ class Simulation:
         poses, and where torques jump."""
         return self._core.rough
 
+    def reactions(self) -> dict[str, float]:
+        """{limit: generalized force} of the joint limits that hold now, along the limit and positive [N m, N]."""
+        if self._keeper is None or not self.world.stops:
+            return {}
+        forces = self._keeper.reactions(self.dt)
+        return {stop.limit.label: float(f) for stop, f in zip(self.world.stops, forces, strict=True)}
+
     def step(self, control: Control | ArrayLike | None = None, steps: int = 1) -> None:
         """Moves the world by ``steps`` time steps; connections break and rules fire where they cross."""
         if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
@@ -103,7 +110,7 @@ class Simulation:
         if world.version != self._version:
             self._evaluations += self._core.evaluations
             self._core = self._integrator()
-        watched = (keeper.chain, keeper.held) if keeper is not None and keeper.limits else (None, [])
+        watched = (keeper.chain, keeper.held, keeper.outside) if keeper is not None and keeper.limits else ()
         q, v, done = self._core.advance(world.time, world.q, world.v, dt, steps, control, *watched)
         if world.version != self._version:
             raise InvalidInputError("control: it must not connect or cut; give `when=` to connect and cut instead")

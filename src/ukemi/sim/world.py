@@ -471,7 +471,7 @@ class World:
     def closed(self) -> _core.ClosedChain:
         """The core's view of the present structure."""
         if self._closed is None:
-            self._closed = self.chain_without_stops([stop.row for stop in self.stops])
+            self._closed = self.chain_without_stops([stop.limit.row for stop in self.stops])
         return self._closed
 
     def chain_without_stops(self, more: Sequence[TieRow] = ()) -> _core.ClosedChain:
