@@ -16,7 +16,7 @@ struct Measured {
 /// Angle of the twist about `axis`: 2 atan2(r . axis, w) of the quaternion (w, r).
 inline Measured twist_angle(const Vec3<double>& axis, const Quat& q, const Vec3<double>& w) {
     const Vec3<double> r = {q.x, q.y, q.z};
-    const double s = dot(r, axis), size = q.w * q.w + s * s;
+    const double s = dot(r, axis), size = std::fmax(q.w * q.w + s * s, 1e-12);  // none after half a turn of swing
     Measured m;
     m.x = 2 * std::atan2(s, q.w);
     if (m.x > M_PI) m.x -= 2 * M_PI;

@@ -340,3 +340,13 @@ def test_bad_limits_are_refused() -> None:
     ):
         with pytest.raises(uk.InvalidInputError, match=message):
             make()
+
+
+def test_random_states_of_figures_stay_within_all_limits() -> None:
+    rng = np.random.default_rng(3)
+    for model in (uk.human(40, ranges=True), uk.human(40, hands=True, ranges=True), uk.hand(limits="anatomical")):
+        limits = closed_chain(model, [], [limit.row for limit in joint_limits(model)])
+        own = [k for k, limit in enumerate(joint_limits(model)) if "(limit" not in limit.label]
+        for _ in range(50):
+            q, v = model.random(rng)
+            assert limits.state(q, v)[0][own].max() < 1e-12

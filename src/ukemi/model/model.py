@@ -15,7 +15,7 @@ from ukemi.model.across import JointLimit, JointSpring
 from ukemi.model.arrays import Array
 from ukemi.model.description import WORLD, Coupling, Description, Landmark, LinkDescription, LoopClosure
 from ukemi.model.inertia import MassProperties
-from ukemi.model.joints import Joint
+from ukemi.model.joints import Joint, Spherical
 from ukemi.model.pose import Pose
 from ukemi.model.shapes import Shape
 
@@ -188,6 +188,8 @@ def tree_of(model: Model) -> _core.Tree:
 def _random_coordinates(joint: Joint, rng: np.random.Generator) -> Array:
     q = rng.uniform(-1, 1, joint.nq)
     limits = None if joint.limits is None else np.asarray(joint.limits, dtype=np.float64)
+    if isinstance(joint, Spherical) and (joint.swing is not None or joint.twist is not None):
+        return _random_swing_and_twist(joint, rng)
     if joint.nq >= 4:
         axis, angle = rng.standard_normal(3), rng.uniform(-np.pi, np.pi)
         if limits is not None:
@@ -198,6 +200,21 @@ def _random_coordinates(joint: Joint, rng: np.random.Generator) -> Array:
         upper = np.where(np.isfinite(limits[:, 1]), limits[:, 1], np.maximum(lower, -1) + 2)
         q = lower + (upper - lower) * rng.uniform(size=joint.nq)
     return q
+
+
+def _random_swing_and_twist(joint: Spherical, rng: np.random.Generator) -> Array:
+    """A quaternion within the limits of swing and twist: the swing after the twist."""
+    axis, across = np.asarray(joint.axis), np.asarray(joint.across)
+    lower, upper = (-np.pi, np.pi) if joint.twist is None else np.asarray(joint.twist)
+    wide = np.array([(-np.pi, np.pi)] * 2) if joint.swing is None else np.asarray(joint.swing)
+    half = 0.5 * rng.uniform(lower, upper)
+    way = rng.uniform(0, 2 * np.pi)
+    a, b = np.array((np.cos(way), np.sin(way))) * np.sqrt(rng.uniform())
+    swing: Array = abs(a) * wide[0, int(a > 0)] * across + abs(b) * wide[1, int(b > 0)] * np.cross(axis, across)
+    angle = max(float(np.linalg.norm(swing)), 1e-12)
+    w, r = np.cos(angle / 2), np.sin(angle / 2) / angle * swing
+    t, s = np.cos(half), np.sin(half) * axis
+    return np.concatenate([[w * t - r @ s], w * s + t * r + np.cross(r, s)])
 
 
 def _depth_first(description: Description) -> list[LinkDescription]:

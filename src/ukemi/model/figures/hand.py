@@ -24,6 +24,7 @@ from ukemi.model.description import WORLD
 from ukemi.model.figures.bones import bone
 from ukemi.model.figures.hand_data import (
     AAOS,
+    ABDUCTION_WHEN_BENT,
     BONES,
     DAMPING,
     FINGERS,
@@ -65,7 +66,8 @@ def hand(
     elastic: with the springs of [HAND07] Table 5-IV. The wrist's couples its freedoms one way (flexion pulls towards
         the ulna, not the reverse): no energy belongs to that part of it.
     damping: of every freedom [N m s/rad].
-    limits: those of Table 5-IV ("thesis"), normal ranges of motion ("anatomical", AAOS), or None.
+    limits: those of Table 5-IV ("thesis"), normal ranges of motion ("anatomical", AAOS) with knuckles whose abduction
+        narrows as they flex, or None.
 
     Landmarks: ``palm``, ``grip``, ``thumb_tip``, ``index_tip``, ``middle_tip``, ``ring_tip``, ``little_tip``.
     """
@@ -141,6 +143,13 @@ def add_hand(
         )
         for name, place in part.landmarks.items():
             b.landmark(f"{prefix}{name}", f"{prefix}{part.name}", Pose(place))
+    if kind.limits == "anatomical":  # the range of abduction shrinks with flexion
+        (_, wide), (_, bent) = AAOS["mcp"]
+        slope = (wide - ABDUCTION_WHEN_BENT) / bent
+        for finger in FINGERS:
+            knuckle = f"{prefix}{finger}_mcp"
+            for sign in (1.0, -1.0):
+                b.limit({(knuckle, 0): sign, (knuckle, 1): slope}, np.deg2rad(wide))
 
 
 @dataclass(frozen=True, eq=False)

@@ -109,6 +109,9 @@ TABLE_5_IV: tuple[JointRow, ...] = (
 #: "constant dampening coefficient of 3" in every joint [N m s/rad], section 5.4.1.
 DAMPING = 3.0
 
+#: Estimate: what is left of a knuckle's abduction [deg] at 90 degrees of flexion, narrowing evenly until there.
+#: [HAND07] 2.1.1.2 and 6.1 say that it narrows.
+ABDUCTION_WHEN_BENT = 3.0
 #: Normal ranges [deg] (AAOS 1965), as our coordinates have them: wrist adduction (radial 20, ulnar 30) and flexion
 #: (extension 70, flexion 80); knuckles: extension 45, flexion 90, with abduction as [HAND07] has it; thumb: the two CMC
 #: freedoms are opposition (abduction 0-70) and extension away from the index (AAOS: 15 flexion to 20 extension about a

@@ -15,6 +15,7 @@ from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import frozen, positive
 from ukemi.model.builder import Builder
 from ukemi.model.figures.anthropometry import (
+    BALL_RANGES,
     CC00_HEIGHT,
     CC00_MASS,
     CC00_TABLE_3,
@@ -61,8 +62,9 @@ def human(dof: int = 28, height: float = 1.75, mass: float = 69.0, *, sex: Sex =
       forearm (pronation) and the universal joint of `hand`, with its fingers: 40 + 44 - 4 shared = 80 joint freedoms.
 
     Lengths, and the masses of 16, 40 and of all female figures, are de Leva's, scaled to height [m] and mass [kg].
-    Elbows and knees flex with positive angles. Landmarks: ``left_sole``, ``left_palm``, ``left_grip`` (across the palm:
-    y along a bar that is held), the same on the right, and ``vertex``.
+    Elbows and knees flex with positive angles. Hinges have normal ranges of motion (AAOS), and with
+    ``ranges=True`` so have the ball joints of neck and limbs, as limits of swing and twist. Landmarks: ``left_sole``, ``left_palm``, ``left_grip`` (across the palm: y along a bar that is held),
+    the same on the right, and ``vertex``.
     """
     if dof not in (16, 28, 40):
         raise InvalidInputError(f"human: expected dof 16, 28 or 40, got {dof!r}")
@@ -70,7 +72,7 @@ def human(dof: int = 28, height: float = 1.75, mass: float = 69.0, *, sex: Sex =
         raise InvalidInputError(f"human: hands need the wrists of dof 40, got {dof!r}")
     if sex not in DE_LEVA:
         raise InvalidInputError(f"human: expected sex 'male' or 'female', got {sex!r}")
-    body = _Body(dof, positive("height", height), positive("mass", mass), sex, bool(hands))
+    body = _Body(dof, positive("height", height), positive("mass", mass), sex, bool(hands), bool(ranges))
     b = Builder(f"human{dof}" + ("_with_hands" if hands else ""))
     _trunk(b, body)
     for side, sign in SIDES:
@@ -89,6 +91,7 @@ class _Body:
     mass: float
     sex: Sex
     hands: bool = False
+    ranges: bool = False
 
     @cached_property
     def scale(self) -> float:
@@ -182,6 +185,25 @@ def _add(
     )
 
 
+def _ball(body: _Body, name: str, sign: float) -> Spherical:
+    """A ball joint with its normal ranges, if wanted; sign: 1 on the left side and in the middle, -1 on the right."""
+    if not body.ranges:
+        return Spherical()
+    (flexion, extension), (away, towards), twist = BALL_RANGES[name]
+    up = name == "neck"
+    # about y an upright axis flexes with positive angles, a hanging one with negative; about axis x y, which is forward
+    # for a hanging limb, positive angles lead to the left
+    fore_and_aft = (-extension, flexion) if up else (-flexion, extension)
+    sideways = (-towards, away) if sign > 0 else (-away, towards)
+    inwards = None if twist is None else ((-twist[1], twist[0]) if sign > 0 else (-twist[0], twist[1]))
+    return Spherical(
+        swing=np.deg2rad((fore_and_aft, sideways)),
+        twist=None if inwards is None else np.deg2rad(inwards),
+        axis=(0, 0, 1 if up else -1),
+        across=(0, 1, 0),
+    )
+
+
 def _trunk(b: Builder, body: _Body) -> None:
     waist, top, neck = body.length("lower_trunk"), body.trunk_length, body.neck_height
     s = body.height
@@ -210,7 +232,7 @@ def _trunk(b: Builder, body: _Body) -> None:
         b,
         "head",
         "chest",
-        Spherical(),
+        _ball(body, "neck", 1.0),
         "neck",
         (0, 0, neck - waist),
         head,
@@ -253,7 +275,7 @@ def _arm(b: Builder, body: _Body, side: Side, sign: float) -> None:
         b,
         f"{side}_upper_arm",
         parent,
-        Spherical(),
+        _ball(body, "shoulder", sign),
         f"{side}_shoulder",
         shoulder,
         arm,
@@ -280,7 +302,16 @@ def _arm(b: Builder, body: _Body, side: Side, sign: float) -> None:
     if hand is None:
         b.landmark(f"{side}_hand", palm_link, at_wrist)
     else:
-        _add(b, f"{side}_hand", f"{side}_forearm", Spherical(), f"{side}_wrist", (0, 0, -lower), hand, [hand_bone])
+        _add(
+            b,
+            f"{side}_hand",
+            f"{side}_forearm",
+            _ball(body, "wrist", sign),
+            f"{side}_wrist",
+            (0, 0, -lower),
+            hand,
+            [hand_bone],
+        )
         palm_link, palm_at = f"{side}_hand", Pose()
     palm = palm_at @ Pose((0, 0, -0.8 * grip))
     b.landmark(f"{side}_palm", palm_link, palm)
@@ -298,7 +329,14 @@ def _leg(b: Builder, body: _Body, side: str, sign: float) -> None:
     at_ankle = Pose((0, 0, -lower))
     at_sole = Pose((SOLE_AHEAD * s, 0, -ankle))
     _add(
-        b, f"{side}_thigh", base, Spherical(), f"{side}_hip", hip, thigh, [_bone(thigh.mass, (0, 0, 0), (0, 0, -upper))]
+        b,
+        f"{side}_thigh",
+        base,
+        _ball(body, "hip", sign),
+        f"{side}_hip",
+        hip,
+        thigh,
+        [_bone(thigh.mass, (0, 0, 0), (0, 0, -upper))],
     )
     shapes: list[Shape] = [_bone(shank.mass, (0, 0, 0), (0, 0, -lower))]
     if body.dof == 16:
@@ -309,5 +347,5 @@ def _leg(b: Builder, body: _Body, side: str, sign: float) -> None:
     if body.dof == 16:
         b.landmark(f"{side}_sole", f"{side}_shank", at_ankle @ at_sole)
         return
-    _add(b, f"{side}_foot", f"{side}_shank", Spherical(), f"{side}_ankle", (0, 0, -lower), foot, [sole])
+    _add(b, f"{side}_foot", f"{side}_shank", _ball(body, "ankle", sign), f"{side}_ankle", (0, 0, -lower), foot, [sole])
     b.landmark(f"{side}_sole", f"{side}_foot", at_sole)
