@@ -52,7 +52,15 @@ BODY_DENSITY = 1000.0  # of the capsules drawn around the bones [kg/m^3]
 SIDES: tuple[tuple[Side, float], ...] = (("left", 1.0), ("right", -1.0))
 
 
-def human(dof: int = 28, height: float = 1.75, mass: float = 69.0, *, sex: Sex = "male", hands: bool = False) -> Model:
+def human(
+    dof: int = 28,
+    height: float = 1.75,
+    mass: float = 69.0,
+    *,
+    sex: Sex = "male",
+    hands: bool = False,
+    ranges: bool = False,
+) -> Model:
     """A human figure with ``dof`` joint freedoms on a free base.
 
     * 16: one trunk with the head; shoulders and hips spherical, elbows and knees hinged [SV00 Fig. 19].
@@ -62,9 +70,9 @@ def human(dof: int = 28, height: float = 1.75, mass: float = 69.0, *, sex: Sex =
       forearm (pronation) and the universal joint of `hand`, with its fingers: 40 + 44 - 4 shared = 80 joint freedoms.
 
     Lengths, and the masses of 16, 40 and of all female figures, are de Leva's, scaled to height [m] and mass [kg].
-    Elbows and knees flex with positive angles. Hinges have normal ranges of motion (AAOS), and with
-    ``ranges=True`` so have the ball joints of neck and limbs, as limits of swing and twist. Landmarks: ``left_sole``, ``left_palm``, ``left_grip`` (across the palm: y along a bar that is held),
-    the same on the right, and ``vertex``.
+    Elbows and knees flex with positive angles. Hinges have normal ranges of motion (AAOS), and with ``ranges=True`` so
+    have the ball joints of neck and limbs, as limits of swing and twist. Landmarks: ``left_sole``, ``left_palm``,
+    ``left_grip`` (across the palm: y along a bar that is held), the same on the right, and ``vertex``.
     """
     if dof not in (16, 28, 40):
         raise InvalidInputError(f"human: expected dof 16, 28 or 40, got {dof!r}")
