@@ -128,8 +128,7 @@ void bind_integrator(nb::module_& m) {
              nb::arg("atol"), nb::arg("closed").none() = nb::none())
         .def("advance", &PyIntegrator::advance, nb::arg("t"), nb::arg("q").none(), nb::arg("v").none(), nb::arg("dt"), nb::arg("steps"), nb::arg("control").none())
         .def_prop_ro("evaluations", [](const PyIntegrator& i) { return i.integrator.evaluations; })
-        .def_prop_ro("rough", [](const PyIntegrator& i) { return i.integrator.rough; })
-        .def_prop_ro("rejected", [](const PyIntegrator& i) { return i.integrator.rejected; });
+        .def_prop_ro("rough", [](const PyIntegrator& i) { return i.integrator.rough; });
 }
 
 }  // namespace ukemi

@@ -24,7 +24,7 @@ public:
         : tree_(tree), k_(kernels()), method_(method), rtol_(rtol), atol_(atol), nq_(static_cast<std::size_t>(tree.nq)), nv_(static_cast<std::size_t>(tree.nv)),
           stages_(7 * 2 * nv_), x_(nv_), v_(nv_), q_(nq_), q_new_(nq_), v_new_(nv_) {}
 
-    long evaluations = 0, rejected = 0;
+    long evaluations = 0;
     /// Adaptive steps that kept less than the tolerance at the smallest step: near singular poses, and where the torques
     /// jump, smaller steps bring nothing.
     long rough = 0;
@@ -133,7 +133,6 @@ private:
                 t = last ? end : t + h;
                 if (!last || factor < 1) step_ = std::max(h * factor, smallest_step * dt);
             } else {
-                ++rejected;
                 if (h <= smallest_step * dt) return false;
                 step_ = std::max(h * factor, smallest_step * dt);
             }

@@ -15,6 +15,7 @@ from ukemi.errors import InvalidInputError, SimulationError
 from ukemi.model.arrays import Array, numbers, positive
 from ukemi.sim.events import advance_with_events
 from ukemi.sim.recording import Recording
+from ukemi.sim.torques import ConstantTorques
 from ukemi.sim.world import World
 
 IntegratorName = Literal["semi-implicit", "rk4", "adaptive"]
@@ -70,10 +71,11 @@ class Simulation:
         poses, and where torques jump."""
         return self._core.rough
 
-    def step(self, control: Control | ArrayLike | None = None, steps: int = 1) -> None:
+    def step(self, control: Control | ConstantTorques | ArrayLike | None = None, steps: int = 1) -> None:
         """Moves the world by ``steps`` time steps; connections break and rules fire where they cross."""
         if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
             raise InvalidInputError(f"steps: expected a whole number, got {steps!r}")
+        control = self._lasting(control)
         self.world.tau = self._torques(control)
         if not (self.world.rules or any(c.break_force is not None for c in self.world.connections)):
             self._advance(control, self.dt, steps)
@@ -81,27 +83,36 @@ class Simulation:
         for _ in range(steps):
             advance_with_events(self.world, self._advance, control, self.dt)
 
-    def _advance(self, control: Control | ArrayLike | None, dt: float, steps: int = 1) -> None:
+    def _advance(self, control: Control | ConstantTorques | None, dt: float, steps: int = 1) -> None:
         """Moves the world without looking for events; a changed structure gets a new integrator."""
         world = self.world
         if world.version != self._version:
             self._evaluations += self._core.evaluations
             self._core = self._integrator()
-        q, v = self._core.advance(world.time, world.q, world.v, dt, steps, control)
+        now = control.of(world.model) if isinstance(control, ConstantTorques) else control
+        q, v = self._core.advance(world.time, world.q, world.v, dt, steps, now)
         if world.version != self._version:
             raise InvalidInputError("control: it must not connect or cut; give `when=` to connect and cut instead")
         world.q, world.v = q, v
         world.time += steps * dt
         world.tau = self._torques(control)
 
-    def _torques(self, control: Control | ArrayLike | None) -> Array:
+    def _lasting(self, control: Control | ConstantTorques | ArrayLike | None) -> Control | ConstantTorques | None:
+        """Torques that are given as numbers belong to the joints of the present structure."""
+        if control is None or callable(control) or isinstance(control, ConstantTorques):
+            return control
+        model = self.world.model
+        return ConstantTorques(model, numbers("control", control, (model.nv,)))
+
+    def _torques(self, control: Control | ConstantTorques | None) -> Array:
         """Torques (nv) at the world's state."""
         world = self.world
         if control is None:
             return np.zeros(world.model.nv)
-        asked = control(world.time, world.q, world.v) if callable(control) else control
-        name = "what control(t, q, v) returned" if callable(control) else "control"
-        return np.array(numbers(name, asked, (world.model.nv,)))
+        if isinstance(control, ConstantTorques):
+            return control.of(world.model).copy()
+        asked = control(world.time, world.q, world.v)
+        return np.array(numbers("what control(t, q, v) returned", asked, (world.model.nv,)))
 
     def run(
         self,
@@ -114,9 +125,9 @@ class Simulation:
         """Runs for ``duration`` [s] and records every ``every``-th step, the first and the last state included.
 
         control: torques that stay (nv), or a function control(t, q, v) -> tau, asked wherever accelerations are
-        needed; nothing: no torques. progress: a bar on the terminal. When a joint of a figure is cut during the run, q
-        and v change their meaning: the recording then keeps the world's link poses and leaves q, v and tau at the
-        structure of the start until the cut.
+        needed; nothing: no torques. Torques that stay follow their joints when the structure changes. progress: a bar
+        on the terminal. When a joint of a figure is cut during the run, q and v change their meaning: the recording then
+        keeps the world's link poses and leaves q, v and tau at the structure of the start until the cut.
 
         Raises:
             SimulationError: the state left the finite numbers; it carries the last good one, and the recording so far.
@@ -125,12 +136,13 @@ class Simulation:
         samples = _samples(positive("duration", duration), self.dt, every)
         log = _Log(world, len(samples) + 1)
         start, done = world.time, 0
+        lasting = self._lasting(control)
         try:
             with _bar(progress, samples.sum()) as advance:
-                world.tau = self._torques(control)
+                world.tau = self._torques(lasting)
                 log.note()
                 for steps in samples:
-                    self.step(control, int(steps))
+                    self.step(lasting, int(steps))
                     done += int(steps)
                     world.time = start + done * self.dt  # no sum of rounding errors
                     log.note()
