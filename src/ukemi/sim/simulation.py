@@ -126,8 +126,8 @@ class Simulation:
 
         control: torques that stay (nv), or a function control(t, q, v) -> tau, asked wherever accelerations are
         needed; nothing: no torques. Torques that stay follow their joints when the structure changes. progress: a bar
-        on the terminal. When a joint of a figure is cut during the run, q and v change their meaning: the recording then
-        keeps the world's link poses and leaves q, v and tau at the structure of the start until the cut.
+        on the terminal. When a joint of a figure is cut during the run, q and v change their meaning: the recording
+        then keeps the world's link poses and leaves q, v and tau at the structure of the start until the cut.
 
         Raises:
             SimulationError: the state left the finite numbers; it carries the last good one, and the recording so far.
