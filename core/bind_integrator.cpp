@@ -201,8 +201,7 @@ void bind_integrator(nb::module_& m) {
         .def("advance", &PyIntegrator::advance, nb::arg("t"), nb::arg("q").none(), nb::arg("v").none(), nb::arg("dt"), nb::arg("steps"), nb::arg("control").none(), nb::arg("limits").none() = nb::none(),
              nb::arg("held") = std::vector<int>(), nb::arg("outside") = std::vector<int>())
         .def_prop_ro("evaluations", [](const PyIntegrator& i) { return i.integrator.evaluations; })
-        .def_prop_ro("rough", [](const PyIntegrator& i) { return i.integrator.rough; })
-        .def_prop_ro("rejected", [](const PyIntegrator& i) { return i.integrator.rejected; });
+        .def_prop_ro("rough", [](const PyIntegrator& i) { return i.integrator.rough; });
 }
 
 }  // namespace ukemi

@@ -12,6 +12,7 @@
 
 #include "border.hpp"
 #include "implicit.hpp"
+#include "frames.hpp"
 #include "kernels.hpp"
 
 namespace nb = nanobind;
@@ -27,9 +28,6 @@ namespace {
 // --- building the tree ---------------------------------------------------------------------------------------------
 
 constexpr int joint_nq[] = {1, 1, 2, 4, 3, 7}, joint_nv[] = {1, 1, 2, 3, 3, 6};
-
-Vec3<double> vec3(const double* p) { return {p[0], p[1], p[2]}; }
-Mat3<double> mat3(const double* m) { return {m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8]}; }
 
 /// Rows of doubles with a fixed width, from Python.
 Array rows(const char* name, nb::handle object, npy_intp count, npy_intp width) {
@@ -55,7 +53,6 @@ Tree make_tree(const std::vector<std::string>& names, const std::vector<int>& pa
         b.kind = static_cast<JointKind>(kind);
         b.nq = joint_nq[kind], b.nv = joint_nv[kind];
         b.iq = tree.nq, b.iv = tree.nv;
-        b.elastic = -1;
         const double* f = F.data() + 12 * i;
         b.R_tree = mat3(f), b.p_tree = vec3(f + 9);
         constexpr double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -83,10 +80,8 @@ Tree make_tree(const std::vector<std::string>& names, const std::vector<int>& pa
         Elastic e{};
         e.body = elastic_bodies[i];
         if (e.body < 0 || e.body >= n) throw InputError("InvalidInputError", "tree: spring on unknown body");
-        Body& b = tree.bodies[static_cast<std::size_t>(e.body)];
         const double* x = E.data() + 79 * i;
         std::copy(x, x + 36, e.stiffness), std::copy(x + 36, x + 72, e.damping), std::copy(x + 72, x + 79, e.rest);
-        b.elastic = static_cast<int>(i);
         tree.elastic.push_back(e);
     }
     return tree;
@@ -276,8 +271,7 @@ NB_MODULE(_core, m) {
         .def("add_spring", add_spring, nb::arg("freedoms"), nb::arg("stiffness"), nb::arg("damping"), nb::arg("rest"))
         .def("implicit", [](const Tree& t, double dt) { return implicit_tree(t, dt); }, nb::arg("dt"), "M + dt B + dt^2 K instead of M, and the springs' forces at q + dt v.")
         .def_ro("nq", &Tree::nq)
-        .def_ro("nv", &Tree::nv)
-        .def_prop_ro("nbodies", [](const Tree& t) { return t.bodies.size(); });
+        .def_ro("nv", &Tree::nv);
 
     // Arrays may be anything that NumPy reads: .none() lets the border name what is wrong instead of nanobind.
     m.def("forward_dynamics", forward_dynamics, nb::arg("tree"), nb::arg("q").none(), nb::arg("v").none(), nb::arg("tau").none(), nb::arg("external").none(), nb::arg("gravity").none());

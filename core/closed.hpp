@@ -91,9 +91,15 @@ inline void closed_errors(const Tree& tree, const Loops& loops, void* memory, do
     std::copy(work.error, work.error + loops.rows, error);
     std::copy(work.rate, work.rate + loops.rows, rate);
 }
-/// For each loop the wrench that acts on A, of its rows (lambda) and, if asked for, its springs and dampers: force and
-/// moment at the origin of B, in the coordinates of body a (6 per loop). Returns the energy in the springs.
-inline double closed_wrenches(const Tree& tree, const Loops& loops, const double* q, const double* v, const double* lambda, bool springs, void* memory, double* out) {
+/// Adds the constraint forces of a loop to a wrench on B (A's axes, at the origin of B), and writes what acts on A: force
+/// and moment at the origin of B, in the coordinates of body a.
+inline void write_wrench(const Loop& loop, const Relative& r, int row, const double* lambda, Force<double> F, double* out) {
+    for_each_row(loop, r, row, [&](int k, const Vec3<double>& f, const Vec3<double>& n, double, double, double) { F.f += f * lambda[k], F.n += n * lambda[k]; });
+    write3(out, -(loop.X_a.R * F.f)), write3(out + 3, -(loop.X_a.R * F.n));
+}
+/// For each loop the wrench that acts on A, of its rows (lambda) and its springs and dampers (6 per loop). Returns the
+/// energy in the springs.
+inline double closed_wrenches(const Tree& tree, const Loops& loops, const double* q, const double* v, const double* lambda, void* memory, double* out) {
     const ClosedWork work = closed_work(tree, loops, memory);
     world_motion_at(tree, loops, q, v, work);
     double energy = 0;
@@ -101,12 +107,16 @@ inline double closed_wrenches(const Tree& tree, const Loops& loops, const double
         const Loop& loop = loops.items[l];
         const Relative r = relative_motion(loop, work);
         Force<double> F{zero3<double>(), zero3<double>()};
-        if (loop.elastic && springs) energy += elastic_wrench(loop, r, F);
-        for_each_row(loop, r, loops.blocks[l].row, [&](int k, const Vec3<double>& f, const Vec3<double>& n, double, double, double) { F.f += f * lambda[k], F.n += n * lambda[k]; });
-        write3(out, -(loop.X_a.R * F.f)), write3(out + 3, -(loop.X_a.R * F.n));
-        out += 6;
+        if (loop.elastic) energy += elastic_wrench(loop, r, F);
+        write_wrench(loop, r, loops.blocks[l].row, lambda, F, out + 6 * l);
     }
     return energy;
+}
+/// The same without springs, for impulses at the state that was prepared.
+inline void closed_prepared_wrenches(const Tree& tree, const Loops& loops, const double* lambda, void* memory, double* out) {
+    const ClosedWork work = closed_work(tree, loops, memory);
+    const Force<double> none{zero3<double>(), zero3<double>()};
+    for (std::size_t l = 0; l < loops.items.size(); ++l) write_wrench(loops.items[l], work.relative[l], loops.blocks[l].row, lambda, none, out + 6 * l);
 }
 /// Generalized forces (nv) of the springs and dampers of the loops.
 inline void closed_spring_torques(const Tree& tree, const Loops& loops, const double* q, const double* v, void* memory, double* out) {

@@ -25,7 +25,7 @@ public:
           stages_(7 * 2 * nv_), x_(nv_), v_(nv_), q_(nq_), q_new_(nq_), v_new_(nv_) {}
 
     Method method() const { return method_; }
-    long evaluations = 0, rejected = 0;
+    long evaluations = 0;
     /// Adaptive steps that kept less than the tolerance at the smallest step: near singular poses, and where the torques
     /// jump, smaller steps bring nothing.
     long rough = 0;
@@ -135,7 +135,6 @@ private:
                 t = last ? end : t + h;
                 if (!last || factor < 1) step_ = std::max(h * factor, smallest_step * dt);
             } else {
-                ++rejected;
                 if (h <= smallest_step * dt) return false;
                 step_ = std::max(h * factor, smallest_step * dt);
             }

@@ -152,6 +152,7 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::closed_state,
     ukemi::UKEMI_LEVEL::closed_errors,
     ukemi::UKEMI_LEVEL::closed_wrenches,
+    ukemi::UKEMI_LEVEL::closed_prepared_wrenches,
     ukemi::UKEMI_LEVEL::closed_spring_torques,
     ukemi::UKEMI_LEVEL::closed_jacobian,
     ukemi::UKEMI_LEVEL::closed_pivots,

@@ -38,7 +38,8 @@ struct Kernels {
     void (*closed_respond)(const Tree&, const Loops&, const double* q, void* memory, const double* change, double* impulse, double* dv);
     void (*closed_state)(const Tree&, const Loops&, const double* q, const double* v, void* memory, double* error, double* rate);
     void (*closed_errors)(const Tree&, const Loops&, void* memory, double* error, double* rate);
-    double (*closed_wrenches)(const Tree&, const Loops&, const double* q, const double* v, const double* lambda, bool springs, void* memory, double* out);
+    double (*closed_wrenches)(const Tree&, const Loops&, const double* q, const double* v, const double* lambda, void* memory, double* out);
+    void (*closed_prepared_wrenches)(const Tree&, const Loops&, const double* lambda, void* memory, double* out);
     void (*closed_spring_torques)(const Tree&, const Loops&, const double* q, const double* v, void* memory, double* out);
     void (*closed_jacobian)(const Tree&, const Loops&, const double* q, const double* v, void* memory, double* H, double* rate_v);
     const double* (*closed_pivots)(const Tree&, const Loops&, void* memory);

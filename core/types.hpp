@@ -35,7 +35,6 @@ struct Body {
     int iq, iv, nq, nv;      ///< where its coordinates and velocities start, and how many they are
     bool turned;             ///< R_tree differs from the identity
     bool armed;              ///< some armature is not zero
-    int elastic;             ///< index into Tree::elastic, -1 without springs and dampers
     Mat3<double> R_tree;     ///< orientation of the joint frame in the parent body
     Vec3<double> p_tree;     ///< its place there [m]
     double mass;             ///< [kg]

@@ -9,10 +9,9 @@ import pytest
 from tests.problems.conftest import Problem
 
 import ukemi as uk
-from ukemi.chain.virtual import closed_chain
 from ukemi.model.figures.anthropometry import DE_LEVA, WINTER
 from ukemi.model.inertia import MassProperties
-from ukemi.sim.limits import joint_limits
+from ukemi.sim.limits import limit_chain
 
 Load = Callable[[str], Problem]
 
@@ -137,14 +136,16 @@ def test_figures_have_normal_ranges(problem: Load) -> None:
     assert hinge("left_thumb_ip") == near([0, ranges["thumb_IP"]["flexion"]])
 
     # how far ball joints go: turn them until their limits are reached
+    limits, chain = limit_chain(model)
+
     def reach(name: str, axis: tuple[float, float, float]) -> float:
         joint = model.joint(name)
-        chain = closed_chain(model, [], [limit.row for limit in joint_limits(model) if limit.label.startswith(name)])
+        own = [k for k, limit in enumerate(limits) if limit.label.startswith(name)]
         for angle in range(1, 180):
             q = model.neutral()
             half = np.deg2rad(angle) / 2
             q[joint.q] = np.cos(half), *(np.sin(half) * np.array(axis))
-            if chain.state(q, np.zeros(model.nv))[0].max() > 1e-9:
+            if chain.state(q, np.zeros(model.nv))[0][own].max() > 1e-9:
                 return angle - 1
         return 179
 

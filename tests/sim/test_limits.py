@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from tests.trees import random_model
 
 import ukemi as uk
-from ukemi.chain.virtual import closed_chain
 from ukemi.model.arrays import Array
 from ukemi.model.joints import Joint
-from ukemi.sim.limits import joint_limits
+from ukemi.sim.limits import limit_chain
 from ukemi.sim.simulation import IntegratorName
 
 #: what the time of an event may be off, beyond the integrator's own error [s]
@@ -190,7 +189,7 @@ def test_ball_joints_stay_within_swing_and_twist(kind: str) -> None:
     rng = np.random.default_rng(1)
     for _ in range(3):
         world, _ = ball(joint, np.array([1.0, 0, 0, 0]), 4 * rng.standard_normal(3))
-        limits = closed_chain(world.model, [], [limit.row for limit in joint_limits(world.model)])
+        _, limits = limit_chain(world.model)
         recording = uk.Simulation(world, 2.5e-4, "rk4").run(1.2, every=10)
         assert times(recording, "limit reached")
         outside = [limits.state(q, v)[0].max() for q, v in zip(recording.q, recording.v, strict=True)]
@@ -202,7 +201,7 @@ def test_ball_joints_stay_within_swing_and_twist(kind: str) -> None:
 @pytest.mark.parametrize("kind", BALLS)
 def test_rows_of_ball_joints_are_derivatives_of_their_measures(kind: str) -> None:
     model = ball(BALLS[kind], np.array([1.0, 0, 0, 0]), np.zeros(3))[1]
-    limits = closed_chain(model, [], [limit.row for limit in joint_limits(model)])
+    _, limits = limit_chain(model)
     rng = np.random.default_rng(0)
     h = 1e-6
     for _ in range(20):
@@ -220,8 +219,7 @@ def test_rows_of_ball_joints_are_derivatives_of_their_measures(kind: str) -> Non
 def test_swing_and_twist_are_the_angles_they_say() -> None:
     joint = uk.Spherical(swing=((-0.4, 1.2), (-0.9, 0.3)), twist=(-0.5, 0.2), axis=(0, 0, 1), across=(1, 0, 0))
     model = ball(joint, np.array([1.0, 0, 0, 0]), np.zeros(3))[1]
-    rows = joint_limits(model)
-    limits = closed_chain(model, [], [limit.row for limit in rows])
+    rows, limits = limit_chain(model)
     assert [limit.label for limit in rows] == ["shoulder swing", "shoulder twist lower", "shoulder twist upper"]
 
     def turned(axis: tuple[float, float, float], angle: float) -> Array:
@@ -289,7 +287,7 @@ def test_energy_never_rises_and_no_limit_is_passed(seed: int, e: float) -> None:
     world = uk.World((0, 0, 0))
     world.add(model, v=np.random.default_rng(seed).standard_normal(model.nv))
     keeper = uk.Simulation(world, 1e-3, "rk4")
-    limits = closed_chain(world.model, [], [limit.row for limit in joint_limits(world.model)])
+    _, limits = limit_chain(world.model)
     start = world.energy()
     for _ in range(20):
         before = world.energy()
@@ -345,8 +343,8 @@ def test_bad_limits_are_refused() -> None:
 def test_random_states_of_figures_stay_within_all_limits() -> None:
     rng = np.random.default_rng(3)
     for model in (uk.human(40, ranges=True), uk.human(40, hands=True, ranges=True), uk.hand(limits="anatomical")):
-        limits = closed_chain(model, [], [limit.row for limit in joint_limits(model)])
-        own = [k for k, limit in enumerate(joint_limits(model)) if "(limit" not in limit.label]
+        rows, limits = limit_chain(model)
+        own = [k for k, limit in enumerate(rows) if "(limit" not in limit.label]
         for _ in range(50):
             q, v = model.random(rng)
             assert limits.state(q, v)[0][own].max() < 1e-12

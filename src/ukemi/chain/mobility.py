@@ -8,20 +8,21 @@ and S follow (eq. 14-17, Fig. 5, 6).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from ukemi import _core
 from ukemi.chain.freedoms import actuated_freedoms, coordinate_names
-from ukemi.chain.ties import TieRow
-from ukemi.chain.virtual import VirtualLink, closed_chain, subspace, subspace_rate
+from ukemi.chain.virtual import VirtualLink, loop_joint, subspace, subspace_rate
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.errors import InvalidInputError, SingularError, UnknownNameError
 from ukemi.model.arrays import Array
 from ukemi.model.joints import Fixed
 from ukemi.model.model import Model
 
+WELD = Fixed()
 #: singular values below this share of the largest count as zero
 RANK = 1e-9
 #: a chosen set of dependent columns worse conditioned than this is refused
@@ -83,24 +84,23 @@ class Mobility:
 def find_mobility(
     model: Model,
     virtual: Sequence[VirtualLink],
-    names: Sequence[str],
+    ties: Mapping[str, _core.Tie],
     q: Array,
     v: Array,
     independent: Sequence[str | int] | None = None,
     actuated: Sequence[str | int] | None = None,
-    ties: Sequence[TieRow] = (),
-    tie_names: Sequence[str] = (),
 ) -> Mobility:
-    """Mobility of a model with virtual links and ties (named) at the state (q, v)."""
-    closing = [(link, name) for link, name in zip(virtual, names, strict=True) if link.axial is None]
-    welds = [replace(link, joint=Fixed()) for link, _ in closing]
-    chain = closed_chain(model, welds, ties)
+    """Mobility of a model with virtual links and ties at the state (q, v)."""
+    weld = loop_joint(WELD)
+    welds = [_core.Loop(model.tree, weld, link.a, link.frame_a, link.b, link.frame_b) for link in virtual]
+    chain = _core.ClosedChain(model.tree, welds, list(ties.values()))
     H6, rate = chain.jacobian(q, v)
     _, relative = chain.state(q, v)
     poses = {-1: np.eye(4), **dict(enumerate(link_poses(model, q)))}
     columns, labels, drift = [], list(coordinate_names(model)), []
-    for k, (link, name) in enumerate(closing):
-        R_AB = (poses[link.a] @ link.X_a.matrix)[:3, :3].T @ (poses[link.b] @ link.X_b.matrix)[:3, :3]
+    for k, link in enumerate(virtual):
+        name = link.name
+        R_AB = (poses[link.a] @ link.frame_a)[:3, :3].T @ (poses[link.b] @ link.frame_b)[:3, :3]
         J_n = subspace(link.joint, R_AB)
         block = np.zeros((len(H6), J_n.shape[1]))
         block[6 * k : 6 * k + 6] = -J_n
@@ -110,7 +110,7 @@ def find_mobility(
     J_C = np.concatenate([H6, *columns], axis=1)
     # J_C_dot theta_J_dot: of the tree, less what the virtual joints' own subspaces turn
     J_C_dot_v = rate - np.concatenate([*drift, np.zeros(len(ties))])
-    equations = [f"{name} {direction}" for _, name in closing for direction in DIRECTIONS] + list(tie_names)
+    equations = [f"{link.name} {direction}" for link in virtual for direction in DIRECTIONS] + list(ties)
 
     independent_rows, redundant_rows = _independent_rows(J_C)
     J_Cm = J_C[independent_rows]

@@ -8,9 +8,6 @@ limit are ties.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 import numpy as np
 
 from ukemi.errors import InvalidInputError
@@ -20,17 +17,6 @@ from ukemi.model.model import Link
 
 #: highest power in a term
 DEGREE = 4
-
-
-@dataclass(frozen=True, eq=False)
-class TieRow:
-    """A tie in the present structure: freedoms (indices into v), their coefficients (terms, 4), and the offset."""
-
-    freedoms: tuple[int, ...]
-    coefficients: Array
-    offset: float
-    #: (terms, 11): 1 twist or 2 swing of a spherical joint, its axis, across, widest swings; None: plain coordinates
-    measures: Array | None = None
 
 
 def coefficients_of(name: str, given: object) -> Array:
@@ -53,16 +39,3 @@ def freedom_of(link: Link, freedom: int) -> int:
         can = f"a tie can hold {what}" if count else "a tie cannot hold it"
         raise InvalidInputError(f"tie: joint {link.joint_name!r} ({kind}), coordinate {freedom}: {can}")
     return link.v.start + freedom
-
-
-def core_ties(ties: Sequence[TieRow]) -> tuple[list[int], list[int], Array, Array, Array]:
-    """Terms per tie, freedoms, coefficients, offsets and measures, as the core takes them."""
-    return (
-        [len(tie.freedoms) for tie in ties],
-        [freedom for tie in ties for freedom in tie.freedoms],
-        np.concatenate([np.zeros((0, DEGREE)), *(tie.coefficients for tie in ties)]),
-        np.array([tie.offset for tie in ties], dtype=np.float64),
-        np.concatenate(
-            [np.zeros((0, 11)), *(np.zeros((len(t.freedoms), 11)) if t.measures is None else t.measures for t in ties)]
-        ),
-    )

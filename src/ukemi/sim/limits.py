@@ -8,15 +8,13 @@ by Newton's law, then which of them push, as a complementarity problem over the 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ukemi import _core
-from ukemi.chain.ties import TieRow
-from ukemi.chain.virtual import closed_chain
 from ukemi.dynamics.impulse import newton_impulses, push
 from ukemi.model.arrays import Array
 from ukemi.model.joints import Joint, Spherical
@@ -40,7 +38,7 @@ class Limit:
     """One side of a joint's range, as a row that must not become positive."""
 
     label: str
-    row: TieRow
+    row: _core.Tie
     restitution: float
 
 
@@ -57,7 +55,7 @@ def joint_limits(model: Model) -> list[Limit]:
     found = [limit for link in model.links for limit in _of_joint(link)]
     for k, across in enumerate(model.joint_limits):
         freedoms = tuple(model.freedom(*where) for where in across.coordinates)
-        row = TieRow(freedoms, across.coefficients, -across.at_most)
+        row = _core.Tie(model.tree, freedoms, across.coefficients, -across.at_most)
         name = "-".join(joint for joint in dict.fromkeys(joint for joint, _ in across.coordinates))
         found.append(Limit(f"{name} (limit {k})", row, across.restitution))
     return found
@@ -73,30 +71,33 @@ def _of_joint(link: Link) -> Iterator[Limit]:
             name = link.joint_name if joint.nv == 1 else f"{link.joint_name}[{k}]"
             for sign, bound, side in ((-1.0, lower, "lower"), (1.0, upper, "upper")):
                 if np.isfinite(bound):
-                    yield Limit(f"{name} {side}", _row(link.v.start + k, sign, -sign * bound), e)
+                    yield Limit(f"{name} {side}", _row(link, k, sign, bound), e)
 
 
 def _of_ball(link: Link, joint: Spherical) -> Iterator[Limit]:
-    first, name, e = link.v.start, link.joint_name, joint.restitution
+    name, e = link.joint_name, joint.restitution
     if joint.limits is not None and np.asarray(joint.limits)[0, 1] < np.pi:
-        yield Limit(f"{name} angle", _row(first, 1.0, -float(np.asarray(joint.limits)[0, 1])), e)
+        yield Limit(f"{name} angle", _row(link, 0, 1.0, np.asarray(joint.limits)[0, 1]), e)
     frame = np.concatenate([np.asarray(joint.axis), np.asarray(joint.across)])
     if joint.swing is not None:
         wide = np.abs(np.asarray(joint.swing)).ravel()
-        yield Limit(f"{name} swing", replace(_row(first, 1.0, -1.0), measures=_measure(2, frame, wide)), e)
+        yield Limit(f"{name} swing", _row(link, 0, 1.0, 1.0, np.concatenate([[2], frame, wide])), e)
     if joint.twist is not None:
         lower, upper = np.asarray(joint.twist)
         for sign, bound, side in ((-1.0, lower, "lower"), (1.0, upper, "upper")):
-            row = _row(first, sign, -sign * bound)
-            yield Limit(f"{name} twist {side}", replace(row, measures=_measure(1, frame, np.ones(4))), e)
+            yield Limit(f"{name} twist {side}", _row(link, 0, sign, bound, np.concatenate([[1], frame, np.ones(4)])), e)
 
 
-def _measure(kind: int, frame: Array, wide: Array) -> Array:
-    return np.concatenate([[kind], frame, wide])[None]
+def _row(link: Link, coordinate: int, sign: float, bound: float, measure: Array | None = None) -> _core.Tie:
+    """sign (x - bound) <= 0, of a coordinate or of a spherical joint's swing or twist."""
+    freedom, measures = link.v.start + coordinate, None if measure is None else measure[None]
+    return _core.Tie(link.model.tree, [freedom], [[sign, 0, 0, 0]], -sign * float(bound), measures)
 
 
-def _row(freedom: int, sign: float, offset: float) -> TieRow:
-    return TieRow((freedom,), np.array([[sign, 0, 0, 0]]), float(offset))
+def limit_chain(model: Model) -> tuple[list[Limit], _core.ClosedChain]:
+    """All limits of a model, and the chain that knows how far and how fast each is passed."""
+    limits = joint_limits(model)
+    return limits, _core.ClosedChain(model.tree, [], [limit.row for limit in limits])
 
 
 class LimitKeeper:
@@ -115,8 +116,7 @@ class LimitKeeper:
 
     def _read(self) -> None:
         self._model = self.world.model
-        self.limits = joint_limits(self._model)
-        self.chain = closed_chain(self._model, [], [limit.row for limit in self.limits])
+        self.limits, self.chain = limit_chain(self._model)
 
     @property
     def held(self) -> list[int]:

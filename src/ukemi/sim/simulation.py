@@ -16,6 +16,7 @@ from ukemi.model.arrays import Array, numbers, positive
 from ukemi.sim.events import advance_with_events
 from ukemi.sim.limits import LimitKeeper
 from ukemi.sim.recording import Recording
+from ukemi.sim.torques import ConstantTorques
 from ukemi.sim.world import World
 
 IntegratorName = Literal["semi-implicit", "implicit", "rk4", "adaptive"]
@@ -87,10 +88,11 @@ class Simulation:
         forces = self._keeper.reactions(self.dt)
         return {stop.limit.label: float(f) for stop, f in zip(self.world.stops, forces, strict=True)}
 
-    def step(self, control: Control | ArrayLike | None = None, steps: int = 1) -> None:
+    def step(self, control: Control | ConstantTorques | ArrayLike | None = None, steps: int = 1) -> None:
         """Moves the world by ``steps`` time steps; connections break and rules fire where they cross."""
         if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
             raise InvalidInputError(f"steps: expected a whole number, got {steps!r}")
+        control = self._lasting(control)
         self.world.tau = self._torques(control)
         while steps > 0:
             if not (self.world.rules or any(c.break_force is not None for c in self.world.connections)):
@@ -102,7 +104,7 @@ class Simulation:
                 steps -= 1
 
     def _advance(
-        self, control: Control | ArrayLike | None, dt: float, steps: int = 1, keeper: LimitKeeper | None = None
+        self, control: Control | ConstantTorques | None, dt: float, steps: int = 1, keeper: LimitKeeper | None = None
     ) -> int:
         """Moves the world without looking for events, or (keeper) up to the step in which a limit is reached or left;
         returns the steps done. A changed structure gets a new integrator."""
@@ -111,7 +113,8 @@ class Simulation:
             self._evaluations += self._core.evaluations
             self._core = self._integrator()
         watched = (keeper.chain, keeper.held, keeper.outside) if keeper is not None and keeper.limits else ()
-        q, v, done = self._core.advance(world.time, world.q, world.v, dt, steps, control, *watched)
+        now = control.of(world.model) if isinstance(control, ConstantTorques) else control
+        q, v, done = self._core.advance(world.time, world.q, world.v, dt, steps, now, *watched)
         if world.version != self._version:
             raise InvalidInputError("control: it must not connect or cut; give `when=` to connect and cut instead")
         world.q, world.v = q, v
@@ -119,14 +122,22 @@ class Simulation:
         world.tau = self._torques(control)
         return done
 
-    def _torques(self, control: Control | ArrayLike | None) -> Array:
+    def _lasting(self, control: Control | ConstantTorques | ArrayLike | None) -> Control | ConstantTorques | None:
+        """Torques that are given as numbers belong to the joints of the present structure."""
+        if control is None or callable(control) or isinstance(control, ConstantTorques):
+            return control
+        model = self.world.model
+        return ConstantTorques(model, numbers("control", control, (model.nv,)))
+
+    def _torques(self, control: Control | ConstantTorques | None) -> Array:
         """Torques (nv) at the world's state."""
         world = self.world
         if control is None:
             return np.zeros(world.model.nv)
-        asked = control(world.time, world.q, world.v) if callable(control) else control
-        name = "what control(t, q, v) returned" if callable(control) else "control"
-        return np.array(numbers(name, asked, (world.model.nv,)))
+        if isinstance(control, ConstantTorques):
+            return control.of(world.model).copy()
+        asked = control(world.time, world.q, world.v)
+        return np.array(numbers("what control(t, q, v) returned", asked, (world.model.nv,)))
 
     def run(
         self,
@@ -139,9 +150,9 @@ class Simulation:
         """Runs for ``duration`` [s] and records every ``every``-th step, the first and the last state included.
 
         control: torques that stay (nv), or a function control(t, q, v) -> tau, asked wherever accelerations are
-        needed; nothing: no torques. progress: a bar on the terminal. When a joint of a figure is cut during the run, q
-        and v change their meaning: the recording then keeps the world's link poses and leaves q, v and tau at the
-        structure of the start until the cut.
+        needed; nothing: no torques. Torques that stay follow their joints when the structure changes. progress: a bar
+        on the terminal. When a joint of a figure is cut during the run, q and v change their meaning: the recording
+        then keeps the world's link poses and leaves q, v and tau at the structure of the start until the cut.
 
         Raises:
             SimulationError: the state left the finite numbers; it carries the last good one, and the recording so far.
@@ -150,12 +161,13 @@ class Simulation:
         samples = _samples(positive("duration", duration), self.dt, every)
         log = _Log(world, len(samples) + 1)
         start, done = world.time, 0
+        lasting = self._lasting(control)
         try:
             with _bar(progress, samples.sum()) as advance:
-                world.tau = self._torques(control)
+                world.tau = self._torques(lasting)
                 log.note()
                 for steps in samples:
-                    self.step(control, int(steps))
+                    self.step(lasting, int(steps))
                     done += int(steps)
                     world.time = start + done * self.dt  # no sum of rounding errors
                     log.note()

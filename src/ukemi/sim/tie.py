@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ukemi.chain.ties import TieRow, coefficients_of, freedom_of
+from ukemi import _core
+from ukemi.chain.ties import coefficients_of, freedom_of
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
@@ -42,10 +43,12 @@ class Tie:
     name: str
     terms: tuple[TieTerm, ...]
     value: float
-    restitution: float = 0.0
+    #: None: nothing comes back
+    restitution: Array | None = None
     active: bool = False
     impulse: float = 0.0
     energy_lost: float = 0.0
+    _row: _core.Tie | None = None
 
     @property
     def force(self) -> float:
@@ -55,7 +58,7 @@ class Tie:
     @property
     def gap(self) -> float:
         """How far the coordinates are from where the tie wants them."""
-        return self.world.tie_gap(self) if self.active else 0.0
+        return self.world.gap(self) if self.active else 0.0
 
     def on(self, value: float | None = None, *, snap: bool = False) -> None:
         """Lets it act, at ``value`` if given; velocities jump so that they fit (see `World.connect`)."""
@@ -65,10 +68,19 @@ class Tie:
         """Takes it away; velocities go on as they are."""
         self.world.cut(self)
 
-    def row(self, model: Model) -> TieRow:
-        """As a row of the constraint in the present structure."""
-        freedoms = tuple(freedom_of(model.link(term.link), term.freedom) for term in self.terms)
-        return TieRow(freedoms, np.array([term.coefficients for term in self.terms]), -self.value)
+    # --- the tie in the present structure ----------------------------------------------------------------------------
+
+    def renumber(self, model: Model) -> None:
+        """Finds its joints in a model, whose numbers may have changed."""
+        freedoms = [freedom_of(model.link(term.link), term.freedom) for term in self.terms]
+        coefficients = np.array([term.coefficients for term in self.terms])
+        self._row = _core.Tie(model.tree, freedoms, coefficients, -self.value)
+
+    @property
+    def row(self) -> _core.Tie:
+        """As the core knows it."""
+        assert self._row is not None
+        return self._row
 
     def __repr__(self) -> str:
         return f"<tie {self.name!r}: {', '.join(t.link for t in self.terms)}{'' if self.active else ', off'}>"
