@@ -10,6 +10,7 @@
 #include "closed_chain.hpp"
 #include "implicit.hpp"
 #include "integrators.hpp"
+#include "limit_step.hpp"
 
 namespace ukemi {
 
@@ -37,17 +38,40 @@ struct PyIntegrator {
     struct Implicit {
         double dt;
         Tree tree;
+        Loops loops;
         std::unique_ptr<ClosedChain> chain;
         std::vector<double> lambda;
-        Implicit(const Tree& t, const ClosedChain* closed, double h) : dt(h), tree(implicit_tree(t, h)) {
-            Loops loops = closed ? closed->loops() : Loops{};
+        std::unique_ptr<LimitStepper> stepper;
+        Implicit(const Tree& t, const ClosedChain* closed, double h) : dt(h), tree(implicit_tree(t, h)), loops(closed ? closed->loops() : Loops{}) {
             add_implicit_ties(t, h, loops);
             if (!closed && loops.ties.empty()) return;
-            chain = std::make_unique<ClosedChain>(tree, std::move(loops));
+            chain = std::make_unique<ClosedChain>(tree, loops);
             lambda.resize(static_cast<std::size_t>(chain->rows()));
         }
     };
     std::unique_ptr<Implicit> implicit;
+    nb::object watched;                // keeps the limits of the stepper alive
+    std::vector<double> restitution;   // of the limits, for implicit steps
+    std::vector<int> active;           // limits that push, of implicit steps
+    struct Change { double time; int limit; bool reached; };
+    std::vector<Change> changes;       // since they were last asked for
+
+    void note_changes(double time) {
+        const std::vector<int>& now = implicit->stepper->active();
+        if (now == active) return;
+        for (int row : active)
+            if (std::find(now.begin(), now.end(), row) == now.end()) changes.push_back({time, row, false});
+        for (int row : now)
+            if (std::find(active.begin(), active.end(), row) == active.end()) changes.push_back({time, row, true});
+        active = now;
+    }
+    /// (time, limit, reached) of implicit steps since the last call.
+    nb::list take_changes() {
+        nb::list out;
+        for (const Change& c : changes) out.append(nb::make_tuple(c.time, c.limit, c.reached));
+        changes.clear();
+        return out;
+    }
 
     static Method method_of(const std::string& name) {
         if (name == "semi-implicit") return Method::semi_implicit;
@@ -100,10 +124,31 @@ struct PyIntegrator {
         };
         if (chain) integrator.on_accept = [this](double* qs, double* vs) { chain->project(qs, vs); };
         std::vector<double> q_good(q, q + tree->nq), v_good(v, v + tree->nv), q_before, v_before, a(v_good.size());
-        Guard guard{closed_chain_of(limits), held, outside, {}, {}, {}};
+        LimitStepper* stepper = nullptr;
+        if (implicit && !limits.is_none()) {
+            if (!implicit->stepper) {
+                std::vector<double> e = restitution;
+                e.resize(static_cast<std::size_t>(closed_chain_of(limits)->rows()));
+                implicit->stepper = std::make_unique<LimitStepper>(implicit->tree, implicit->loops, *closed_chain_of(limits), std::move(e), outside);
+                implicit->stepper->set_active(active);
+                watched = limits;
+            }
+            stepper = implicit->stepper.get();
+        }
+        Guard guard{stepper ? nullptr : closed_chain_of(limits), held, outside, {}, {}, {}};
         long done = 0;
         for (long i = 0; i < steps; ++i) {
             const double now = t + static_cast<double>(i) * dt;
+            if (stepper) {
+                if (calls) torque = ask(control, now, q, v, batch);
+                stepper->advance(batch.x.data, batch.external.data, batch.gravity, dt, q, v);
+                if (integrator.on_accept) integrator.on_accept(q, v);
+                check(true, now, q, v, q_good, v_good);
+                ++integrator.evaluations, ++done;
+                note_changes(now + dt);
+                if (i % 256 == 255 && PyErr_CheckSignals() != 0) throw nb::python_error();
+                continue;
+            }
             if (guard.limits) q_before.assign(q, q + tree->nq), v_before.assign(v, v + tree->nv);
             const bool ok = integrator.advance(acceleration, now, dt, q, v);
             check(ok, now, q, v, q_good, v_good);
@@ -200,6 +245,9 @@ void bind_integrator(nb::module_& m) {
              nb::arg("atol"), nb::arg("closed").none() = nb::none())
         .def("advance", &PyIntegrator::advance, nb::arg("t"), nb::arg("q").none(), nb::arg("v").none(), nb::arg("dt"), nb::arg("steps"), nb::arg("control").none(), nb::arg("limits").none() = nb::none(),
              nb::arg("held") = std::vector<int>(), nb::arg("outside") = std::vector<int>())
+        .def_rw("restitution", &PyIntegrator::restitution)
+        .def_rw("active", &PyIntegrator::active)
+        .def("take_changes", &PyIntegrator::take_changes)
         .def_prop_ro("evaluations", [](const PyIntegrator& i) { return i.integrator.evaluations; })
         .def_prop_ro("rough", [](const PyIntegrator& i) { return i.integrator.rough; });
 }

@@ -122,6 +122,7 @@ struct Tie {
     int term, term_end;
     double offset;
     double compliance = 0;  ///< 1 / stiffness against the row's acceleration; 0 is hard (see implicit.hpp)
+    double target = 0;      ///< acceleration of the row that its force must give
 };
 
 /// Rows of the constraint that belong together (a loop's, or a tie's), and the freedoms that feel them.

@@ -12,6 +12,7 @@ from tests.trees import random_model
 
 import ukemi as uk
 from ukemi.model.arrays import Array
+from ukemi.model.figures.hand import thesis_pose
 from ukemi.model.joints import Joint
 from ukemi.sim.limits import limit_chain
 from ukemi.sim.simulation import IntegratorName
@@ -348,3 +349,55 @@ def test_random_states_of_figures_stay_within_all_limits() -> None:
         for _ in range(50):
             q, v = model.random(rng)
             assert limits.state(q, v)[0][own].max() < 1e-12
+
+
+@pytest.mark.parametrize("mass", [None, 8.0])
+def test_the_thesis_hand_settles_in_implicit_steps(mass: float | None) -> None:
+    """[HAND07] 5.4.2, hand upright. The thesis gives no masses: with published ones (0.45 kg) the wrist's springs carry
+    the hand; a heavier one comes to rest with both freedoms of the wrist at their stops, as the thesis reports."""
+    model = uk.hand(mass=mass)
+    world = uk.World((0, 0, 9.81))  # the hand's zero pose hangs: gravity is turned instead
+    world.add(model, q=thesis_pose(model))
+    recording = uk.Simulation(world, 5e-3, "implicit").run(10.0)
+    lower, upper = model.limits().T
+    assert (recording.q - upper).max() < 1e-9
+    assert (lower - recording.q).max() < 1e-9
+    assert np.abs(recording.v[-1]).max() < 0.02
+    wrist = recording.q[-1, model.joint("wrist").q]
+    stopped = wrist == pytest.approx([np.pi / 4, np.pi / 2], abs=1e-9)
+    assert stopped == (mass is not None)
+
+
+def test_implicit_steps_keep_limits_and_converge_to_the_events() -> None:
+    """A plastic stop: first-order time stepping against the located event, errors halve; never passed."""
+    b = uk.Builder("pendulum")
+    b.link("rod", joint=uk.Revolute((0, 1, 0), limits=(-0.5, 1.2)), mass=1, com=(0, 0, -0.5))
+    b.link("tip", "rod", uk.Revolute((0, 1, 0), limits=(-0.2, 0.4), damping=0.01), mass=0.3, com=(0, 0, -0.2))
+    model = b.build()
+
+    def end(dt: float, integrator: IntegratorName) -> tuple[Array, uk.Recording]:
+        world = uk.World()
+        world.add(model, q=[-0.4, 0.0], v=[6.0, 1.0])
+        recording = uk.Simulation(world, dt, integrator).run(0.4)
+        return world.q.copy(), recording
+
+    exact, events = end(1e-3, "rk4")
+    errors = []
+    for dt in (2e-3, 1e-3, 5e-4):
+        q, recording = end(dt, "implicit")
+        errors.append(np.abs(q - exact).max())
+        bounds = model.limits()
+        assert (recording.q - bounds[:, 1]).max() < 1e-9
+        assert (bounds[:, 0] - recording.q).max() < 1e-9
+    assert errors[2] < 0.35 * errors[0]
+    found = times(recording, "rod upper: limit reached")
+    assert found[0] == pytest.approx(times(events, "rod upper: limit reached")[0], abs=2e-3)
+
+
+def test_implicit_bounces_keep_the_restitution() -> None:
+    world = uk.World()
+    world.add(sled(0.5), q=[0.3])
+    recording = uk.Simulation(world, 1e-4, "implicit").run(0.5)
+    hit = int(np.argmax(recording.v[:, 0] > 0))
+    assert recording.v[hit, 0] == pytest.approx(0.5 * np.sqrt(2 * G * 0.3), rel=2e-3)
+    assert recording.q.min() > -1e-9

@@ -35,15 +35,15 @@ def advance_with_events(
     left = dt
     for _ in range(MOST_IN_A_STEP):
         if limits is not None:
-            limits.refresh(dt)
-        watches = _watches(world, limits, dt)
+            limits.refresh()
+        watches = _watches(world, limits)
         due = next((w for w in watches if w.value() > 0), None)
         if due is not None:
             _happen(world, due)
             continue
         if left <= LOCATED * dt:
             return
-        before = (world.time, world.q, world.v, world.tau)
+        before, told = (world.time, world.q, world.v, world.tau), len(world.events)
         advance(control, left)
         crossed = [w for w in watches if w.value() > 0]
         if not crossed:
@@ -52,21 +52,23 @@ def advance_with_events(
         while long - short > LOCATED * dt:
             middle = 0.5 * (short + long)
             world.time, world.q, world.v, world.tau = before
+            del world.events[told:]
             advance(control, middle)
             if any(w.value() > 0 for w in watches):
                 long = middle
             else:
                 short = middle
         world.time, world.q, world.v, world.tau = before
+        del world.events[told:]
         advance(control, long)
         left -= long
     raise SimulationError(f"at t = {world.time:g} s events follow each other without end", world.time, world.q, world.v)
 
 
-def _watches(world: World, limits: LimitKeeper | None, dt: float) -> list[_Watch]:
+def _watches(world: World, limits: LimitKeeper | None) -> list[_Watch]:
     fragile = [c for c in world.connections if c.break_force is not None]
-    # limits tell what happened themselves
-    stops = [] if limits is None else [_Watch(partial(limits.value, dt), partial(limits.settle, dt), "")]
+    # limits tell what happened themselves; implicit steps keep them
+    stops = [] if limits is None or limits.implicit else [_Watch(limits.value, limits.settle, "")]
     return [
         *stops,
         *(_Watch(c.overload, partial(world.cut, c), f"{c.name} breaks") for c in fragile),

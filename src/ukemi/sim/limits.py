@@ -1,5 +1,5 @@
 """Joint limits as events [HAND07 3.3]: the time a joint reaches its limit is located, it is held there by a reaction
-that only pushes, and let go when the reaction would have to pull.
+that only pushes, and let go when the reaction would have to pull. Implicit steps take limits as unilateral constraints.
 
 A limit is a row x <= 0: a tie that may be open. At an event all limits that touch are solved together: their impulses
 by Newton's law, then which of them push, as a complementarity problem over the reactions. Loops and ties take part.
@@ -101,14 +101,15 @@ def limit_chain(model: Model) -> tuple[list[Limit], _core.ClosedChain]:
 
 
 class LimitKeeper:
-    """Keeps the joints of a world within their limits while a simulation runs.
+    """Knows the limits of a world's joints while a simulation runs.
 
-    implicit: the step takes springs and dampers implicitly, and so must the reactions.
+    `refresh` finds what has changed from outside. The smooth integrators call `value` and `settle` at events; implicit
+    steps keep the limits themselves, as unilateral constraints at the end of each step (core/limit_step.hpp), and tell
+    `follow` which of them push.
     """
 
     def __init__(self, world: World, implicit: bool) -> None:
         self.world, self.implicit = world, implicit
-        self._model: Model | None = None
         self._version = -1
         #: limits whose joints stand beyond them
         self.outside: list[int] = []
@@ -122,8 +123,12 @@ class LimitKeeper:
     def held(self) -> list[int]:
         return [stop.index for stop in self.world.stops]
 
-    def refresh(self, dt: float) -> None:
-        """After a change of structure or state from outside: which limits push now."""
+    @property
+    def restitution(self) -> list[float]:
+        return [limit.restitution for limit in self.limits]
+
+    def refresh(self) -> None:
+        """After a change from outside: which joints are beyond their limits, which limits push."""
         if self.world.version == self._version:
             if self.outside:
                 self._state()
@@ -132,10 +137,11 @@ class LimitKeeper:
             self._read()
         error, _ = self.chain.state(self.world.q, self.world.v)
         self.outside = [int(k) for k in np.flatnonzero(error > OUTSIDE) if k not in self.held]
-        self.settle(dt)
+        if not self.implicit:
+            self.settle()
         self._version = self.world.version
 
-    def value(self, dt: float) -> float:
+    def value(self) -> float:
         """Positive when a limit is crossed, or a held one would have to pull."""
         if not self.limits:
             return -1.0
@@ -144,7 +150,7 @@ class LimitKeeper:
         crossed[self.held] = False
         if crossed.any():
             return float(error[crossed].max())
-        return float(-self.reactions(dt).min()) if self.world.stops else -1.0
+        return float(-self.reactions().min()) if self.world.stops else -1.0
 
     def _state(self) -> tuple[Array, Array]:
         """How far each limit is passed and how fast; those of joints outside count as far."""
@@ -153,13 +159,12 @@ class LimitKeeper:
         error[self.outside] = -np.inf
         return error, rate
 
-    def reactions(self, dt: float) -> Array:
-        """Of the stops: generalized forces along their rows, positive when they push."""
-        rows = self.held
-        response, wanted = _Dense(self.world, dt if self.implicit else None).rows(self.chain, rows)
+    def reactions(self, dt: float | None = None) -> Array:
+        """Of the stops: generalized forces along their rows, positive when they push; dt: of an implicit step."""
+        response, wanted = _Dense(self.world, dt).rows(self.chain, self.held)
         return np.asarray(np.linalg.lstsq(response, wanted, rcond=1e-12)[0], dtype=np.float64)
 
-    def settle(self, dt: float) -> None:
+    def settle(self) -> None:
         """At an event: velocities after the impacts of all limits that touch, then which of them hold."""
         world = self.world
         if not self.limits:
@@ -171,9 +176,10 @@ class LimitKeeper:
         resting = [int(k) for k in touching if abs(rate[k]) <= AT_REST]
         pushing = resting
         if resting:
-            response, wanted = _Dense(world, dt if self.implicit else None).rows(self.chain, resting)
-            force = push(response, wanted)
+            force = push(*_Dense(world, None).rows(self.chain, resting))
             pushing = [k for k, f in zip(resting, force, strict=True) if f > 0]
+        for k in sorted(set(self.held) - set(pushing)):
+            self._tell(world.time, k, "limit left")
         self._hold(pushing)
 
     def _impact(self, touching: NDArray[np.intp], rate: Array) -> Array:
@@ -185,21 +191,23 @@ class LimitKeeper:
         impulses = newton_impulses(J @ dense.inverse @ J.T, -rate[touching], e)
         for k, impulse in zip(touching, impulses, strict=True):
             if impulse > 0 and int(k) not in self.held:
-                what = f"{self.limits[k].label}: limit reached"
-                world.events.append(
-                    {"time": world.time, "what": what, "speed": float(rate[k]), "impulse": float(impulse)}
-                )
+                self._tell(world.time, int(k), "limit reached", speed=float(rate[k]), impulse=float(impulse))
         world.v = world.v - dense.inverse @ (J.T @ impulses)
         return self.chain.state(world.q, world.v)[1]
 
-    def _hold(self, pushing: list[int]) -> None:
-        world, before = self.world, set(self.held)
-        if set(pushing) == before:
-            return
-        for k in sorted(before - set(pushing)):
-            world.events.append({"time": world.time, "what": f"{self.limits[k].label}: limit left"})
-        world.hold_limits([Stop(k, self.limits[k]) for k in pushing])
-        self._version = world.version
+    def follow(self, changes: list[tuple[float, int, bool]], active: list[int]) -> None:
+        """What implicit steps did: (time, limit, reached), and the limits that push now."""
+        for time, k, reached in changes:
+            self._tell(time, k, "limit reached" if reached else "limit left")
+        self._hold(active)
+
+    def _tell(self, time: float, k: int, what: str, **more: float) -> None:
+        self.world.events.append({"time": time, "what": f"{self.limits[k].label}: {what}", **more})
+
+    def _hold(self, rows: list[int]) -> None:
+        if set(rows) != set(self.held):
+            self.world.hold_limits([Stop(k, self.limits[k]) for k in rows])
+            self._version = self.world.version
 
 
 class _Dense:

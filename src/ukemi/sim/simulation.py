@@ -67,8 +67,16 @@ class Simulation:
     def _integrator(self) -> _core.Integrator:
         world = self.world
         self._version = world.version
-        closed = world.closed if world.is_closed else None
-        return _core.Integrator(world.model.tree, self.integrator, world.gravity, self.rtol, self.atol, closed)
+        by_itself = self._keeper is not None and self._keeper.implicit  # limits are no part of its chain
+        closed = None
+        if by_itself and (world.connections or world.ties):
+            closed = world.chain_without_stops()
+        elif not by_itself and world.is_closed:
+            closed = world.closed
+        core = _core.Integrator(world.model.tree, self.integrator, world.gravity, self.rtol, self.atol, closed)
+        if self._keeper is not None and by_itself:
+            core.restitution, core.active = self._keeper.restitution, self._keeper.held
+        return core
 
     @property
     def evaluations(self) -> int:
@@ -85,7 +93,7 @@ class Simulation:
         """{limit: generalized force} of the joint limits that hold now, along the limit and positive [N m, N]."""
         if self._keeper is None or not self.world.stops:
             return {}
-        forces = self._keeper.reactions(self.dt)
+        forces = self._keeper.reactions(self.dt if self._keeper.implicit else None)
         return {stop.limit.label: float(f) for stop, f in zip(self.world.stops, forces, strict=True)}
 
     def step(self, control: Control | ConstantTorques | ArrayLike | None = None, steps: int = 1) -> None:
@@ -97,7 +105,7 @@ class Simulation:
         while steps > 0:
             if not (self.world.rules or any(c.break_force is not None for c in self.world.connections)):
                 if self._keeper is not None:
-                    self._keeper.refresh(self.dt)
+                    self._keeper.refresh()
                 steps -= self._advance(control, self.dt, steps, self._keeper)
             if steps > 0:
                 advance_with_events(self.world, self._advance, control, self.dt, self._keeper)
@@ -107,8 +115,11 @@ class Simulation:
         self, control: Control | ConstantTorques | None, dt: float, steps: int = 1, keeper: LimitKeeper | None = None
     ) -> int:
         """Moves the world without looking for events, or (keeper) up to the step in which a limit is reached or left;
-        returns the steps done. A changed structure gets a new integrator."""
+        implicit steps keep limits themselves. Returns the steps done. A changed structure gets a new integrator."""
         world = self.world
+        if self._keeper is not None and self._keeper.implicit:
+            keeper = self._keeper
+            keeper.refresh()
         if world.version != self._version:
             self._evaluations += self._core.evaluations
             self._core = self._integrator()
@@ -119,6 +130,9 @@ class Simulation:
             raise InvalidInputError("control: it must not connect or cut; give `when=` to connect and cut instead")
         world.q, world.v = q, v
         world.time += done * dt
+        if keeper is not None and keeper.implicit:
+            keeper.follow(self._core.take_changes(), self._core.active)
+            self._version = world.version  # the integrator has followed already
         world.tau = self._torques(control)
         return done
 
