@@ -27,8 +27,10 @@ public:
     void set_active(const std::vector<int>& rows) { active_ = rows, chain_.reset(); }
     const std::vector<char>& state() const { return state_; }
 
-    void advance(const double* tau, const double* external, const double* gravity, double h, double* q, double* v) {
-        limits_.state(q, v, error_.data(), rate_.data());
+    /// One step. goes_on: q and v are what the last step left.
+    void advance(const double* tau, const double* external, const double* gravity, double h, double* q, double* v, bool goes_on) {
+        if (goes_on) error_.swap(error_new_), rate_.swap(rate_new_);
+        else limits_.state(q, v, error_.data(), rate_.data());
         tries_.assign(error_.size(), 0);
         for (int round = 0; round < most_rounds; ++round) {
             solve(q, v, tau, external, gravity, h);

@@ -58,7 +58,7 @@ def main() -> None:
     lowest = -MASS * G * LENGTH * (0.5 + 1.5 + 2.5 + 3.5 + 4.5)
     print(f"five links: energy {fall.energy[0]:.1f} J to {fall.energy[-1]:.2f} J, hanging still {lowest:.2f} J")
     assert (np.diff(fall.energy) < 1e-9).all()
-    assert fall.energy[-1] - lowest < 1.0
+    assert fall.energy[-1] - lowest < 0.02 * (fall.energy[0] - lowest)  # all but at rest
     axes[1, 0].plot(fall.time, fall.q, label=[f"joint {k + 1}" for k in range(5)])
     axes[1, 0].set(title="five links, damping 3 N m s: angles", xlabel="time [s]", ylabel="[rad]")
     axes[1, 0].legend()
