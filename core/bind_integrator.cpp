@@ -18,6 +18,11 @@ ClosedChain* closed_chain_of(nb::handle object);
 
 namespace {
 
+/// Near a singular pose errors of the state (which is not projected along nearly dependent rows) reach the accelerations
+/// divided by the share that is left of the weakest row's response. Nearer than `singular` (about 1e-4 rad) a step is better
+/// tried anew with another length.
+constexpr double state_error = 1e-12, nearly_singular = 1e-6, singular = 1e-8;
+
 struct PyIntegrator {
     nb::object owner, closed;  // keep the tree and the loops alive
     const Tree* tree;
@@ -116,7 +121,12 @@ struct PyIntegrator {
         auto acceleration = [&](double time, const double* qs, const double* vs, double* a) {
             if (calls) torque = ask(control, time, qs, vs, batch);
             if (moved) {
-                moved->dynamics(qs, vs, batch.x.data, batch.external.data, batch.gravity, a, forces);
+                const double share = moved->dynamics(qs, vs, batch.x.data, batch.external.data, batch.gravity, a, forces);
+                if (share < nearly_singular) {
+                    double largest = 0;
+                    for (int i = 0; i < tree->nv; ++i) largest = std::max(largest, std::fabs(a[i]));
+                    integrator.noise = std::max(integrator.noise, state_error * largest / std::max(share, singular));
+                }
             } else {
                 batch.q.data = qs, batch.v.data = vs, batch.out = a;
                 run_here(kernels().forward_dynamics, batch, 0, 1);

@@ -8,14 +8,16 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "closed_matrix.hpp"
 
 UKEMI_BEGIN
 
-/// Accelerations and constraint forces of the closed chain. external: per body, body coordinates, or null.
-inline void closed_dynamics(const Tree& tree, const Loops& loops, const double* q, const double* v, const double* tau, const double* external, const double* gravity,
+/// Accelerations and constraint forces of the closed chain. external: per body, body coordinates, or null. Returns how far
+/// the pose is from a singular one: the weakest row's response as a share of what it would be in the best pose.
+inline double closed_dynamics(const Tree& tree, const Loops& loops, const double* q, const double* v, const double* tau, const double* external, const double* gravity,
                             void* memory, double* a, double* lambda) {
     const ClosedWork work = closed_work(tree, loops, memory);
     const In<double> Q{q, 0}, V{v, 0}, TAU{tau, 0};
@@ -33,20 +35,20 @@ inline void closed_dynamics(const Tree& tree, const Loops& loops, const double* 
     const AllBodies all{static_cast<int>(tree.bodies.size())};
     if (loops.rows == 0) {
         aba_outward<true>(tree, all, Q, a_world, work.aba, work.aba.drive, Out<double>{a, 0});
-        return;
+        return 1;
     }
     aba_outward<true>(tree, touched(loops), Q, a_world, work.aba, work.aba.drive, Out<double>{a, 0});
     if (!loops.items.empty()) world_motion(tree, loops, q, v, work);
     closed_rows(loops, q, v, work);
-    const double weakest = closed_factor(tree, loops, Q, dependent, work);
+    const Strength strength = closed_factor(tree, loops, Q, dependent, work);
     closed_row_accelerations(loops, work, a_world, a, lambda);
     for (std::size_t t = 0; t < loops.ties.size(); ++t) lambda[loops.blocks[loops.items.size() + t].row] -= loops.ties[t].target;
     for (int r = 0; r < loops.rows; ++r) lambda[r] = -lambda[r];
     closed_solve(loops, work, lambda);
     std::copy(work.aba.drive, work.aba.drive + tree.nv, work.drive);
-    closed_drive(loops, work, lambda, work.drive);
+    closed_drive(loops, work, work.drive);
     aba_outward<true>(tree, all, Q, a_world, work.aba, work.drive, Out<double>{a, 0});
-    for (int refinement = 0; refinement < 2 && weakest < ill_conditioned; ++refinement) {
+    for (int refinement = 0; refinement < 2 && strength.alone < ill_conditioned; ++refinement) {
         closed_row_accelerations(loops, work, a_world, a, work.rhs);
         for (std::size_t t = 0; t < loops.ties.size(); ++t) {
             const int row = loops.blocks[loops.items.size() + t].row;
@@ -55,9 +57,10 @@ inline void closed_dynamics(const Tree& tree, const Loops& loops, const double* 
         for (int r = 0; r < loops.rows; ++r) work.rhs[r] = -work.rhs[r];
         closed_solve(loops, work, work.rhs);
         for (int r = 0; r < loops.rows; ++r) lambda[r] += work.rhs[r];
-        closed_drive(loops, work, work.rhs, work.drive);
+        closed_drive(loops, work, work.drive);
         aba_outward<true>(tree, all, Q, a_world, work.aba, work.drive, Out<double>{a, 0});
     }
+    return strength.best;
 }
 
 /// Prepares the response at q: inertias, rows (errors, rates at v), factor; `careful` leaves nearly dependent rows out.
@@ -75,7 +78,7 @@ inline void closed_respond(const Tree& tree, const Loops& loops, const double* q
     std::copy(change, change + loops.rows, impulse);
     closed_solve(loops, work, impulse);
     std::fill(work.drive, work.drive + tree.nv, 0.0);
-    closed_drive(loops, work, impulse, work.drive);
+    closed_drive(loops, work, work.drive);
     aba_outward<false>(tree, AllBodies{static_cast<int>(tree.bodies.size())}, In<double>{q, 0}, Vec3<double>{0, 0, 0}, work.aba, work.drive, Out<double>{dv, 0});
 }
 /// Errors and rates of all rows at (q, v).
@@ -146,7 +149,7 @@ inline void closed_jacobian(const Tree& tree, const Loops& loops, const double* 
     closed_rows(loops, q, v, work);
     closed_responses<false>(tree, loops, Q, work);
     for (const RowBlock& block : loops.blocks) {
-        for (int g = 0; g * side_by_side < block.rows; ++g) {
+        for (int g = 0; g < block.tiles; ++g) {
             const Pack* u = work.u + group_store(block, g);
             for (int s = 0; s < side_by_side && g * side_by_side + s < block.rows; ++s)
                 for (int d = 0; d < block.dofs_end - block.dofs; ++d)
@@ -175,30 +178,32 @@ inline const double* closed_pivots(const Tree& tree, const Loops& loops, void* m
 /// that vanish (H_C^T z = 0) change nothing, and the least of all solutions has no part along them.
 inline void closed_least_norm(const Tree& tree, const Loops& loops, void* memory, double* lambda) {
     const ClosedWork work = closed_work(tree, loops, memory);
+    const auto rows = static_cast<std::size_t>(loops.rows);
     std::vector<std::vector<double>> basis;
-    for (int r = 0; r < loops.rows; ++r) {
-        if (work.pivot[r] > 0) continue;
-        // row r = sum over earlier independent rows of c_k row k, with c = L^-T (line r of L)
-        std::vector<double> z(static_cast<std::size_t>(loops.rows), 0.0);
-        const double* line = work.L + loops.offset[r];
-        for (int c = loops.first[r]; c < r; ++c) z[static_cast<std::size_t>(c)] = work.pivot[c] > 0 ? line[c] : 0.0;
-        for (int k = r - 1; k >= 0; --k) {
-            const double* other = work.L + loops.offset[k];
-            for (int c = loops.first[k]; c < k; ++c) z[static_cast<std::size_t>(c)] -= other[c] * z[static_cast<std::size_t>(k)];
+    for (int t = 0; t < static_cast<int>(loops.tiles.size()); ++t) {
+        for (int lane = 0; lane < loops.tiles[t].rows; ++lane) {
+            const int r = loops.tiles[t].row + lane;
+            if (work.pivot[r] > 0) continue;
+            // row r = sum over earlier independent rows of c_k row k, with c = L^-T (line r of L)
+            std::vector<double> z(rows, 0.0);
+            z[static_cast<std::size_t>(r)] = -1.0;
+            for_each_left(loops, work, t, lane, [&](int c, double l) { z[static_cast<std::size_t>(c)] = l; });
+            for (int s = t; s >= 0; --s) {
+                for (int i = loops.tiles[s].rows - 1; i >= 0; --i) {
+                    const int k = loops.tiles[s].row + i;
+                    if (k < r) for_each_left(loops, work, s, i, [&](int c, double l) { z[static_cast<std::size_t>(c)] -= l * z[static_cast<std::size_t>(k)]; });
+                }
+            }
+            for (const auto& b : basis) {
+                const double part = std::inner_product(b.begin(), b.end(), z.begin(), 0.0);
+                for (std::size_t k = 0; k < rows; ++k) z[k] -= part * b[k];
+            }
+            const double length = std::sqrt(std::inner_product(z.begin(), z.end(), z.begin(), 0.0));
+            for (double& x : z) x /= length;
+            const double part = std::inner_product(z.begin(), z.end(), lambda, 0.0);
+            for (std::size_t k = 0; k < rows; ++k) lambda[k] -= part * z[k];
+            basis.push_back(z);
         }
-        z[static_cast<std::size_t>(r)] = -1.0;
-        for (const auto& b : basis) {
-            double part = 0;
-            for (int k = 0; k < loops.rows; ++k) part += b[static_cast<std::size_t>(k)] * z[static_cast<std::size_t>(k)];
-            for (int k = 0; k < loops.rows; ++k) z[static_cast<std::size_t>(k)] -= part * b[static_cast<std::size_t>(k)];
-        }
-        double length = 0;
-        for (double x : z) length += x * x;
-        length = std::sqrt(length);
-        double part = 0;
-        for (int k = 0; k < loops.rows; ++k) part += (z[static_cast<std::size_t>(k)] /= length) * lambda[k];
-        for (int k = 0; k < loops.rows; ++k) lambda[k] -= part * z[static_cast<std::size_t>(k)];
-        basis.push_back(z);
     }
 }
 

@@ -19,7 +19,7 @@ struct Jump {
 class ClosedChain {
 public:
     ClosedChain(const Tree& tree, Loops loops) : tree_(tree), k_(kernels()), loops_(std::move(loops)) {
-        compile_loops(tree_, loops_);
+        compile_loops(tree_, k_.lanes, loops_);
         const auto rows = static_cast<std::size_t>(loops_.rows);
         error_.resize(rows), rate_.resize(rows), change_.resize(rows), impulse_.resize(rows);
         dv_.resize(static_cast<std::size_t>(tree_.nv));
@@ -29,8 +29,9 @@ public:
     void set_target(int tie, double acceleration) { loops_.ties[static_cast<std::size_t>(tie)].target = acceleration; }
     int rows() const { return loops_.rows; }
 
-    void dynamics(const double* q, const double* v, const double* tau, const double* external, const double* gravity, double* a, double* lambda) {
-        k_.closed_dynamics(tree_, loops_, q, v, tau, external, gravity, memory_, a, lambda);
+    /// See closed_dynamics.
+    double dynamics(const double* q, const double* v, const double* tau, const double* external, const double* gravity, double* a, double* lambda) {
+        return k_.closed_dynamics(tree_, loops_, q, v, tau, external, gravity, memory_, a, lambda);
     }
     void jacobian(const double* q, const double* v, double* H, double* rate_v) { k_.closed_jacobian(tree_, loops_, q, v, memory_, H, rate_v); }
     void state(const double* q, const double* v, double* error, double* rate) { k_.closed_state(tree_, loops_, q, v, memory_, error, rate); }

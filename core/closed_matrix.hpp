@@ -103,9 +103,7 @@ inline double tie_bound(const Tree& tree, const Loops& loops, const Tie& tie, co
 }
 
 /// Where a group of a block's rows keeps its responses.
-UKEMI_INLINE std::size_t group_store(const RowBlock& block, int group) {
-    return static_cast<std::size_t>(block.store / side_by_side + group * (block.dofs_end - block.dofs));
-}
+UKEMI_INLINE std::size_t group_store(const RowBlock& block, int group) { return static_cast<std::size_t>(block.store + group * (block.dofs_end - block.dofs)); }
 
 /// Responses of all rows: u and, if articulated, y and the bounds. Needs closed_rows.
 template <bool articulated> inline void closed_responses(const Tree& tree, const Loops& loops, const In<double>& q, const ClosedWork& work) {
@@ -118,7 +116,7 @@ template <bool articulated> inline void closed_responses(const Tree& tree, const
         const Loop& loop = loops.items[l];
         const RowBlock& block = loops.blocks[l];
         if (articulated) row_bounds(tree, loops, loop, block, work.relative[l], work);
-        for (int g = 0; g * side_by_side < block.rows; ++g) {
+        for (int g = 0; g < block.tiles; ++g) {
             const RowWrenches& wrench = work.wrench[6 * l + static_cast<std::size_t>(g)];
             clear(block);
             if (loop.b >= 0) work.carried[loop.b] = wrench.on_b;
@@ -137,89 +135,140 @@ template <bool articulated> inline void closed_responses(const Tree& tree, const
     }
 }
 
-/// B in its skyline and its factor; returns the smallest pivot as a share of its diagonal. Needs closed_rows and the
-/// articulated inertias.
-inline double closed_factor(const Tree& tree, const Loops& loops, const In<double>& q, double tolerance, const ClosedWork& work) {
-    closed_responses<true>(tree, loops, q, work);
-    std::fill(work.L, work.L + loops.envelope, 0.0);
+/// B, tile by tile, where blocks share freedoms.
+inline void constraint_matrix(const Loops& loops, const ClosedWork& work) {
+    std::fill(work.L, work.L + loops.tile_count, Tile{});
     for (const BlockPair& pair : loops.pairs) {
         const RowBlock &p = loops.blocks[pair.first], &s = loops.blocks[pair.second];
-        for (int gs = 0; gs * side_by_side < s.rows; ++gs) {
-            for (int gp = 0; gp * side_by_side < p.rows; ++gp) {
-                // products of all rows of one group with all rows of the other
-                Pack sums[side_by_side] = {};
+        for (int gs = 0; gs < s.tiles; ++gs) {
+            Tile* line = work.L + loops.tiles[s.tile + gs].offset;
+            for (int gp = 0; gp < p.tiles && p.tile + gp <= s.tile + gs; ++gp) {
+                Tile sums{};  // products of all rows of one group with all rows of the other
                 for (int k = pair.runs; k < pair.runs_end; ++k) {
                     const SharedRun& run = loops.runs[k];
                     const Pack *a = work.u + group_store(p, gp) + run.i, *b = work.y + group_store(s, gs) + run.j;
                     for (int d = 0; d < run.count; ++d)
-                        for (int i = 0; i < side_by_side; ++i) sums[i] += get_lane(a[d], i) * b[d];
+                        for (int i = 0; i < side_by_side; ++i) sums.column[i] += get_lane(a[d], i) * b[d];
                 }
-                for (int j = 0; j < side_by_side && gs * side_by_side + j < s.rows; ++j) {
-                    const int row = s.row + gs * side_by_side + j;
-                    for (int i = 0; i < side_by_side && gp * side_by_side + i < p.rows; ++i) {
-                        const int column = p.row + gp * side_by_side + i;
-                        if (column <= row) work.L[loops.offset[row] + column] = get_lane(sums[i], j);
-                    }
-                }
+                line[p.tile + gp] = sums;
             }
         }
     }
     for (std::size_t t = 0; t < loops.ties.size(); ++t) {
-        const int row = loops.blocks[loops.items.size() + t].row;
-        work.L[loops.offset[row] + row] += loops.ties[t].compliance;
+        if (loops.ties[t].compliance == 0) continue;
+        const int tile = loops.blocks[loops.items.size() + t].tile;
+        Pack& diagonal = work.L[loops.tiles[tile].offset + tile].column[0];
+        set_lane(diagonal, 0, get_lane(diagonal, 0) + loops.ties[t].compliance);
     }
-    double weakest = 1;
-    // L D L^T within the skyline; entries of L are kept divided by their pivots
-    for (int r = 0; r < loops.rows; ++r) {
-        double* line = work.L + loops.offset[r];
-        const int first = loops.first[r];
-        const double diagonal = line[r];
-        for (int c = first; c < r; ++c) {
-            const double* other = work.L + loops.offset[c];
-            double sum = line[c];
-            for (int k = std::max(first, loops.first[c]); k < c; ++k) sum -= line[k] * other[k];
-            line[c] = sum;  // L_rc times pivot c, for now
-        }
-        double pivot = diagonal;
-        for (int c = first; c < r; ++c) {
-            const double l = work.pivot[c] > 0 ? line[c] / work.pivot[c] : 0.0;
-            pivot -= l * line[c];
-            line[c] = l;
-        }
-        work.pivot[r] = pivot > std::max(tolerance * diagonal, immovable * work.bound[r]) ? pivot : 0.0;
-        if (work.pivot[r] > 0) weakest = std::min(weakest, pivot / diagonal);
-    }
-    return weakest;
 }
 
-/// x := B^-1 x over the independent rows; dropped rows get 0.
+/// t -= a b^T
+UKEMI_INLINE void subtract_product(Tile& t, const Tile& a, const Tile& b) {
+    for (int j = 0; j < side_by_side; ++j)
+        for (int m = 0; m < side_by_side; ++m) t.column[j] -= a.column[m] * get_lane(b.column[m], j);
+}
+/// t := t L^-T with the unit lower triangle L.
+UKEMI_INLINE void solve_triangle(Tile& t, const Tile& L) {
+    for (int m = 0; m < side_by_side; ++m)
+        for (int j = m + 1; j < side_by_side; ++j) t.column[j] -= t.column[m] * get_lane(L.column[m], j);
+}
+/// How well the rows that hold determine their forces: the smallest pivot as a share of its diagonal (of what the row would
+/// be alone) and of its bound (of what it would be in the best pose).
+struct Strength { double alone = 1, best = 1; };
+
+/// L D L^T of a tile on the diagonal, whose rows had `diagonal` in B; leaves L without its unit diagonal.
+inline void factor_diagonal(Tile& t, const TileRow& tiles, const double* diagonal, double tolerance, const ClosedWork& work, Pack& inverse, Strength& strength) {
+    inverse = Pack{};
+    for (int j = 0; j < tiles.rows; ++j) {
+        const int r = tiles.row + j;
+        const double pivot = get_lane(t.column[j], j);
+        const bool holds = pivot > std::max(tolerance * diagonal[j], immovable * work.bound[r]);
+        work.pivot[r] = holds ? pivot : 0.0;
+        if (holds) {
+            strength.alone = std::min(strength.alone, pivot / diagonal[j]), strength.best = std::min(strength.best, pivot / work.bound[r]);
+            set_lane(inverse, j, 1.0 / pivot);
+        }
+        const Pack below = t.column[j];  // L times pivot j
+        Pack l = below * get_lane(inverse, j);
+        for (int i = 0; i <= j; ++i) set_lane(l, i, 0.0);
+        t.column[j] = l;
+        for (int i = j + 1; i < tiles.rows; ++i) t.column[i] -= below * get_lane(l, i);
+    }
+    for (int j = tiles.rows; j < side_by_side; ++j) t.column[j] = Pack{};
+}
+
+/// B and its factor L D L^T within the skyline. Needs closed_rows and the articulated inertias.
+inline Strength closed_factor(const Tree& tree, const Loops& loops, const In<double>& q, double tolerance, const ClosedWork& work) {
+    closed_responses<true>(tree, loops, q, work);
+    constraint_matrix(loops, work);
+    Strength strength;
+    const int n = static_cast<int>(loops.tiles.size());
+    for (int r = 0; r < n; ++r) {
+        const TileRow& row = loops.tiles[r];
+        Tile* line = work.L + row.offset;
+        double diagonal[side_by_side];
+        for (int i = 0; i < side_by_side; ++i) diagonal[i] = get_lane(line[r].column[i], i);
+        for (int c = row.first; c < r; ++c) {
+            const Tile* other = work.L + loops.tiles[c].offset;
+            for (int k = std::max(row.first, loops.tiles[c].first); k < c; ++k) subtract_product(line[c], line[k], other[k]);
+            solve_triangle(line[c], other[c]);  // L times the pivots of c, for now
+        }
+        for (int c = row.first; c < r; ++c) {
+            const Tile scaled = line[c];
+            for (int m = 0; m < side_by_side; ++m) line[c].column[m] = scaled.column[m] * get_lane(work.inverse[c], m);
+            subtract_product(line[r], scaled, line[c]);
+        }
+        factor_diagonal(line[r], row, diagonal, tolerance, work, work.inverse[r], strength);
+    }
+    return strength;
+}
+
+/// Calls f(row c, L_rc) for every entry left of the diagonal in row r of the factor, the row at a lane of a row of tiles.
+template <class F> inline void for_each_left(const Loops& loops, const ClosedWork& work, int tile_row, int lane, F&& f) {
+    const TileRow& row = loops.tiles[tile_row];
+    for (int c = row.first; c <= tile_row; ++c)
+        for (int m = 0; m < (c < tile_row ? loops.tiles[c].rows : lane); ++m) f(loops.tiles[c].row + m, get_lane(work.L[row.offset + c].column[m], lane));
+}
+
+/// x := B^-1 x over the independent rows; dropped rows get 0. The solution also stays in work.x.
 inline void closed_solve(const Loops& loops, const ClosedWork& work, double* x) {
-    for (int r = 0; r < loops.rows; ++r) {
-        const double* line = work.L + loops.offset[r];
-        for (int c = loops.first[r]; c < r; ++c) x[r] -= line[c] * x[c];
-        if (work.pivot[r] == 0) x[r] = 0;
+    const int n = static_cast<int>(loops.tiles.size());
+    Pack* X = work.x;
+    for (int r = 0; r < n; ++r) {
+        const TileRow& row = loops.tiles[r];
+        const Tile* line = work.L + row.offset;
+        Pack value{};
+        for (int i = 0; i < row.rows; ++i) set_lane(value, i, x[row.row + i]);
+        for (int c = row.first; c < r; ++c)
+            for (int m = 0; m < side_by_side; ++m) value -= line[c].column[m] * get_lane(X[c], m);
+        for (int m = 0; m + 1 < side_by_side; ++m) value -= line[r].column[m] * get_lane(value, m);
+        X[r] = value;
     }
-    for (int r = 0; r < loops.rows; ++r) x[r] = work.pivot[r] > 0 ? x[r] / work.pivot[r] : 0.0;
-    for (int r = loops.rows - 1; r >= 0; --r) {
-        const double* line = work.L + loops.offset[r];
-        for (int c = loops.first[r]; c < r; ++c) x[c] -= line[c] * x[r];
+    for (int r = 0; r < n; ++r) X[r] = X[r] * work.inverse[r];
+    for (int r = n - 1; r >= 0; --r) {
+        const TileRow& row = loops.tiles[r];
+        const Tile* line = work.L + row.offset;
+        Pack value = X[r];
+        for (int m = side_by_side - 2; m >= 0; --m) set_lane(value, m, get_lane(value, m) - sum_of_lanes(line[r].column[m] * value));
+        X[r] = value;
+        for (int c = row.first; c < r; ++c) {
+            Pack taken;
+            for (int m = 0; m < side_by_side; ++m) set_lane(taken, m, sum_of_lanes(line[c].column[m] * value));
+            X[c] -= taken;
+        }
+        for (int i = 0; i < row.rows; ++i) x[row.row + i] = get_lane(value, i);
     }
 }
 
-/// Drives of the constraint forces lambda, added to `drive`.
-inline void closed_drive(const Loops& loops, const ClosedWork& work, const double* lambda, double* drive) {
+/// Drives of the constraint forces that closed_solve found last, added to `drive`.
+inline void closed_drive(const Loops& loops, const ClosedWork& work, double* drive) {
     for (const RowBlock& block : loops.blocks) {
         const int width = block.dofs_end - block.dofs;
-        for (int g = 0; g * side_by_side < block.rows; ++g) {
-            Pack force{};
-            for (int s = 0; s < side_by_side && g * side_by_side + s < block.rows; ++s) set_lane(force, s, lambda[block.row + g * side_by_side + s]);
-            const Pack* y = work.y + group_store(block, g);
-            for (int d = 0; d < width; ++d) {
-                const Pack product = force * y[d];
-                double sum = 0;
-                for (int s = 0; s < side_by_side; ++s) sum += get_lane(product, s);
-                drive[loops.freedoms[block.dofs + d]] += sum;
-            }
+        const Pack* y = work.y + block.store;
+        for (int d = 0; d < width; ++d) {
+            Pack sum{};
+            for (int g = 0; g < block.tiles; ++g) sum += work.x[block.tile + g] * y[g * width + d];
+            drive[loops.freedoms[block.dofs + d]] += sum_of_lanes(sum);
         }
     }
 }

@@ -170,13 +170,13 @@ inline void closed_unit_wrenches(const Loops& loops, const ClosedWork& work) {
         const RowBlock& block = loops.blocks[l];
         const Relative& r = work.relative[l];
         Vec3<Pack> f[6], n[6];
-        for (int g = 0; g * side_by_side < block.rows; ++g) f[g] = n[g] = none;
+        for (int g = 0; g < block.tiles; ++g) f[g] = n[g] = none;
         for_each_row(loop, r, 0, [&](int k, const Vec3<double>& force, const Vec3<double>& moment, double, double, double) {
             const int g = k / side_by_side, s = k % side_by_side;
             set_lane(f[g].x, s, force.x), set_lane(f[g].y, s, force.y), set_lane(f[g].z, s, force.z);
             set_lane(n[g].x, s, moment.x), set_lane(n[g].y, s, moment.y), set_lane(n[g].z, s, moment.z);
         });
-        for (int g = 0; g * side_by_side < block.rows; ++g) {
+        for (int g = 0; g < block.tiles; ++g) {
             RowWrenches& w = work.wrench[6 * l + static_cast<std::size_t>(g)];
             if (loop.b >= 0) w.on_b = on_body(work, loop.b, r, f[g], n[g]);
             if (loop.a >= 0) w.on_a = on_body(work, loop.a, r, -f[g], -n[g]);

@@ -29,6 +29,8 @@ public:
     /// Adaptive steps that kept less than the tolerance at the smallest step: near singular poses, and where the torques
     /// jump, smaller steps bring nothing.
     long rough = 0;
+    /// Accelerations are not known better than this; whoever computes them may raise it. No smaller step removes it.
+    double noise = 0;
     /// Called with every accepted state, which it may correct: loops are closed here.
     std::function<void(double* q, double* v)> on_accept;
 
@@ -79,6 +81,7 @@ private:
 
     /// One step; the result stays in q_new_, v_new_ until it is accepted.
     void runge_kutta(const Tableau& tableau, const Accelerations& acceleration, double t, double dt, const double* q, const double* v) {
+        noise = 0;
         for (int s = 0; s < tableau.stages; ++s) {
             combine(tableau.a[s], s, dt, v);
             k_.retract(tree_, q, x_.data(), q_.data());
@@ -112,8 +115,8 @@ private:
         for (std::size_t i = 0; i < nv_; ++i) {
             double ex = 0, ev = 0;
             for (int s = 0; s < 7; ++s) ex += error_weights[s] * rate(s)[i], ev += error_weights[s] * accel(s)[i];
-            const double scale_x = atol_ + rtol_ * std::max(1.0, std::fabs(x_[i]));
-            const double scale_v = atol_ + rtol_ * std::max({1.0, std::fabs(v[i]), std::fabs(v_new_[i])});
+            const double scale_x = atol_ + rtol_ * std::max(1.0, std::fabs(x_[i])) + dt * dt * noise;
+            const double scale_v = atol_ + rtol_ * std::max({1.0, std::fabs(v[i]), std::fabs(v_new_[i])}) + dt * noise;
             worst = std::max({worst, std::fabs(dt * ex) / scale_x, std::fabs(dt * ev) / scale_v});
             if (std::isnan(ex) || std::isnan(ev)) return INFINITY;
         }

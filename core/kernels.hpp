@@ -32,7 +32,7 @@ struct Kernels {
     void (*chart_rate)(const Tree&, const double* x, const double* q, const double* v, double* rate);
     // closed chains, see closed.hpp; `memory` holds closed_bytes(tree, loops) bytes, aligned to 64
     std::size_t (*closed_bytes)(const Tree&, const Loops&);
-    void (*closed_dynamics)(const Tree&, const Loops&, const double* q, const double* v, const double* tau, const double* external, const double* gravity,
+    double (*closed_dynamics)(const Tree&, const Loops&, const double* q, const double* v, const double* tau, const double* external, const double* gravity,
                             void* memory, double* a, double* lambda);
     void (*closed_prepare)(const Tree&, const Loops&, const double* q, const double* v, bool careful, void* memory);
     void (*closed_respond)(const Tree&, const Loops&, const double* q, void* memory, const double* change, double* impulse, double* dv);

@@ -28,7 +28,7 @@ inline void add_path(const Tree& tree, Loops& loops, int* ends, int count) {
     block.path_end = static_cast<int>(loops.bodies.size());
     block.dofs_end = static_cast<int>(loops.freedoms.size());
     block.store = loops.store;
-    loops.store += (block.rows + 3) / 4 * 4 * (block.dofs_end - block.dofs);
+    loops.store += block.tiles * (block.dofs_end - block.dofs);
 }
 
 /// The freedoms that two blocks share, as runs: both paths stand farthest first.
@@ -52,14 +52,17 @@ inline void add_pair(const Tree& tree, Loops& loops, int f, int s) {
 
 }  // namespace compiling
 
-/// Fills in blocks, paths, pairs and the skyline of `loops.items` and `loops.ties` (whose joints, frames and terms are given).
-inline void compile_loops(const Tree& tree, Loops& loops) {
+/// Fills in blocks, paths, pairs and the skyline of `loops.items` and `loops.ties` (whose joints, frames and terms are
+/// given), for packs of so many lanes.
+inline void compile_loops(const Tree& tree, int lanes, Loops& loops) {
     using compiling::at;
-    loops.rows = loops.store = 0;
-    loops.blocks.clear(), loops.bodies.clear(), loops.freedoms.clear(), loops.pairs.clear(), loops.runs.clear(), loops.first.clear(), loops.offset.clear();
+    loops.rows = loops.store = loops.tile_count = 0;
+    loops.blocks.clear(), loops.bodies.clear(), loops.freedoms.clear(), loops.pairs.clear(), loops.runs.clear(), loops.tiles.clear();
+    int tile_rows = 0;
     auto add_block = [&](int rows, int* ends, int count) {
-        loops.blocks.push_back({loops.rows, rows, 0, 0, 0, 0, 0});
-        loops.rows += rows;
+        const int tiles = (rows + lanes - 1) / lanes;
+        loops.blocks.push_back({loops.rows, rows, 0, 0, 0, 0, 0, tile_rows, tiles});
+        loops.rows += rows, tile_rows += tiles;
         compiling::add_path(tree, loops, ends, count);
     };
     for (const Loop& loop : loops.items) {
@@ -87,7 +90,6 @@ inline void compile_loops(const Tree& tree, Loops& loops) {
     std::vector<User> users;
     std::vector<int> last(tree.bodies.size(), -1);
     std::vector<int> neighbours;
-    loops.envelope = 0;
     for (int s = 0; s < static_cast<int>(loops.blocks.size()); ++s) {
         const RowBlock& block = loops.blocks[at(s)];
         neighbours.assign(1, s);
@@ -100,11 +102,10 @@ inline void compile_loops(const Tree& tree, Loops& loops) {
         std::sort(neighbours.begin(), neighbours.end());
         neighbours.erase(std::unique(neighbours.begin(), neighbours.end()), neighbours.end());
         for (int f : neighbours) compiling::add_pair(tree, loops, f, s);
-        const int first = loops.blocks[at(neighbours.front())].row;
-        for (int r = block.row; r < block.row + block.rows; ++r) {
-            loops.first.push_back(first);
-            loops.offset.push_back(loops.envelope - first);
-            loops.envelope += r - first + 1;
+        const int first = loops.blocks[at(neighbours.front())].tile;
+        for (int g = 0; g < block.tiles; ++g) {
+            loops.tiles.push_back({block.row + g * lanes, std::min(lanes, block.rows - g * lanes), first, loops.tile_count - first});
+            loops.tile_count += block.tile + g - first + 1;
         }
     }
 }

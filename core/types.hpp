@@ -130,7 +130,14 @@ struct RowBlock {
     int row, rows;               ///< the first row, and how many
     int path, path_end;          ///< bodies between their ends and the world, the farthest first: a range of Loops::bodies
     int dofs, dofs_end;          ///< their freedoms: a range of Loops::freedoms
-    int store;                   ///< where the rows' responses begin in the work memory, four rows side by side
+    int store;                   ///< where the rows' responses begin in the work memory, in packs
+    int tile, tiles;             ///< its first row of tiles, and how many
+};
+/// A row of tiles of the constraint matrix: as many rows of one block as a pack has lanes.
+struct TileRow {
+    int row, rows;   ///< its rows of the constraint
+    int first;       ///< the first column of tiles in the skyline
+    int offset;      ///< tile (r, c) is number offset + c
 };
 
 /// Freedoms that two blocks share: `count` of them from position i in the first's list and j in the second's.
@@ -149,8 +156,8 @@ struct Loops {
     std::vector<int> touched;          ///< all bodies on any path, parents before children
     std::vector<BlockPair> pairs;      ///< blocks that feel each other, first <= second
     std::vector<SharedRun> runs;
-    std::vector<int> first, offset;    ///< skyline of the constraint matrix: first column of each row, where the row begins
-    int envelope = 0;
+    std::vector<TileRow> tiles;        ///< the constraint matrix in its skyline
+    int tile_count = 0;
 };
 
 }  // namespace ukemi

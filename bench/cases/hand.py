@@ -112,8 +112,8 @@ def _growing(rounds: int, results: Results) -> None:
     q = model.neutral()
     took = {}
     for m in TOUCHES:
-        calls = [_seconds(partial(uk.inverse_inertia, model, q, *names[:m])) for _ in range(rounds)]
-        took[m] = float(np.median(calls))
+        seen = [_seconds(partial(uk.inverse_inertia, model, q, *names[:m])) for _ in range(rounds)]
+        took[m] = float(np.median(seen))
     low, high = TOUCHES[0], TOUCHES[-1]
     per_pair = (took[high] - took[low]) / (high**2 - low**2)
     between = max(took[m] / (took[low] + per_pair * (m**2 - low**2)) for m in TOUCHES)
