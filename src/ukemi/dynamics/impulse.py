@@ -109,9 +109,10 @@ def newton_impulses(B: Array, before: Array, e: Array) -> Array:
     for again in range(MOST_ROUNDS):
         if again and speeds.min(initial=0.0) >= -still:
             break
-        hit = np.flatnonzero(speeds <= still)
-        bounce = e[hit] if again < MOST_ROUNDS - 1 else np.zeros(len(hit))
-        given = push(B[np.ix_(hit, hit)], -(1 + bounce) * np.minimum(speeds[hit], 0))
+        last = again == MOST_ROUNDS - 1  # over all touches and without restitution: a projection, which none can follow
+        hit = np.flatnonzero((speeds <= still) | last)
+        bounce = e[hit] * (not last)
+        given = push(B[np.ix_(hit, hit)], -(1 + bounce) * (speeds[hit] if last else np.minimum(speeds[hit], 0)))
         impulses[hit] += given
         speeds += B[:, hit] @ given
     return impulses
@@ -151,11 +152,25 @@ def push(B: Array, wanted: Array) -> Array:
     C = np.sqrt(size[kept])[:, None] * axes[:, kept].T
     d = (axes[:, kept].T @ wanted) / np.sqrt(size[kept])
     x: Array = np.array(nnls(C, d)[0], dtype=np.float64)
-    # what is left by the iteration is solved exactly over the touches that push
-    active = x > 0
-    if active.any():
-        x[active] = np.linalg.lstsq(B[np.ix_(active, active)], wanted[active], rcond=1e-12)[0]
-    return np.maximum(x, 0)
+    return _polished(B, wanted, x)
+
+
+def _polished(B: Array, wanted: Array, x: Array) -> Array:
+    """The same solution to rounding: which touches push is put right where the iteration left it to its tolerance."""
+    active, found = x > 0, x
+    rounding = 1e-13 * (np.abs(wanted).max() + np.abs(B).max() * np.abs(x).max())
+    for _ in range(2 * len(x) + 2):
+        found = np.zeros(len(x))
+        if active.any():
+            found[active] = np.linalg.lstsq(B[np.ix_(active, active)], wanted[active], rcond=1e-12)[0]
+        lacking = np.where(active, 0.0, wanted - B @ found)
+        if found.min() < 0:
+            active[np.argmin(found)] = False
+        elif lacking.max() > rounding:
+            active[np.argmax(lacking)] = True
+        else:
+            return found
+    return np.maximum(found, 0)
 
 
 class _Rows:
