@@ -48,10 +48,13 @@ struct ChainRows final : LoopRows {
     const Tree& tree;
     std::vector<double> rate_unused;
     ChainRows(ClosedChain& c, const Tree& t) : chain(c), tree(t), rate_unused(static_cast<std::size_t>(c.rows())) {}
-    const Loop& at(int l) const { return chain.loops().items[static_cast<std::size_t>(l)]; }
-    int loops() const override { return static_cast<int>(chain.loops().items.size()); }
+    const RowBlock& at(int l) const { return chain.loops().blocks[static_cast<std::size_t>(l)]; }
+    int loops() const override { return static_cast<int>(chain.loops().blocks.size()); }
     int rows(int l) const override { return at(l).rows; }
-    int body(int l, int end) const override { return end ? at(l).b : at(l).a; }
+    const int* bodies(int l, int* count) const override {
+        *count = at(l).path_end - at(l).path;
+        return chain.loops().bodies.data() + at(l).path;
+    }
     void jacobian(const double* q, const double* v, double* H, double* rate, double* error) override {
         std::fill(H, H + static_cast<std::ptrdiff_t>(chain.rows()) * tree.nv, 0.0);
         chain.jacobian(q, v, H, rate);

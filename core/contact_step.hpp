@@ -222,8 +222,11 @@ private:
         }
         if (!loops) return;
         loops->jacobian(q, v, loop_H_.data(), loop_rate_.data(), loop_error_.data());
-        for (int l = 0; l < loops->loops(); ++l)
-            rows_.add_rows(l, loops->rows(l), loops->body(l, 0), loops->body(l, 1), loop_H_.data() + static_cast<std::size_t>(solver_.loop_row[static_cast<std::size_t>(l)]) * nv_);
+        for (int l = 0; l < loops->loops(); ++l) {
+            int count;
+            const int* bodies = loops->bodies(l, &count);
+            if (loops->rows(l) > 0) rows_.add_rows(l, loops->rows(l), bodies, count, loop_H_.data() + static_cast<std::size_t>(solver_.loop_row[static_cast<std::size_t>(l)]) * nv_);
+        }
     }
     void prepare_loops() {
         solver_.loop_row.clear();

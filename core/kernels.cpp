@@ -9,6 +9,7 @@
 #include "contact_step.hpp"
 #include "crba.hpp"
 #include "factor.hpp"
+#include "impulse.hpp"
 #include "kinematics.hpp"
 #include "rnea.hpp"
 
@@ -51,6 +52,12 @@ struct ForwardDynamics {
     template <class T> static void run(const Batch& b, std::ptrdiff_t i, void* scratch) {
         Arena arena{static_cast<char*>(scratch)};
         aba<T>(*b.tree, in<T>(b.q, i), in<T>(b.v, i), in<T>(b.x, i), in<T>(b.external, i), vec(b.gravity), work<T>(*b.tree, arena), out<T>(b, i));
+    }
+};
+struct ImpulseResponse {
+    template <class T> static void run(const Batch& b, std::ptrdiff_t i, void* scratch) {
+        Arena arena{static_cast<char*>(scratch)};
+        impulse_response<T>(*b.tree, in<T>(b.q, i), in<T>(b.x, i), in<T>(b.external, i), ForwardDynamics::work<T>(*b.tree, arena), out<T>(b, i));
     }
 };
 struct InverseDynamics {
@@ -146,9 +153,13 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::closed_state,
     ukemi::UKEMI_LEVEL::closed_errors,
     ukemi::UKEMI_LEVEL::closed_wrenches,
+    ukemi::UKEMI_LEVEL::closed_prepared_wrenches,
     ukemi::UKEMI_LEVEL::closed_spring_torques,
     ukemi::UKEMI_LEVEL::closed_jacobian,
     ukemi::UKEMI_LEVEL::closed_pivots,
     ukemi::UKEMI_LEVEL::closed_least_norm,
     ukemi::UKEMI_LEVEL::make_contact_engine,
+    ukemi::UKEMI_LEVEL::sweep<ukemi::UKEMI_LEVEL::ImpulseResponse>,
+    ukemi::UKEMI_LEVEL::psi_bytes,
+    ukemi::UKEMI_LEVEL::inverse_inertia,
 };

@@ -37,6 +37,7 @@ class Scene:
         apart: Collection[Pair] = (),
         between: bool = True,
         closed: _core.ClosedChain | None = None,
+        limits: bool = True,
     ) -> None:
         """``apart``: pairs of links that never touch. ``between``: shapes touch each other, not the terrain alone."""
         self.model = model
@@ -78,7 +79,9 @@ class Scene:
                     ):  # the round one first: it keeps its contact point below its centre
                         i, j = j, i
                     pairs.append((i, j, np.zeros(3), surfaces.get(pair, surface).material))
-        self.engine = _core.Contacts(model.tree, solids, planes, fields, pairs, stops_of(model), closed)
+        self.engine = _core.Contacts(
+            model.tree, solids, planes, fields, pairs, stops_of(model) if limits else [], closed
+        )
 
     def contacts(self) -> list[Contact]:
         return [contact(raw, self.model.link_names, self.terrain_names) for raw in self.engine.contacts()]
@@ -91,17 +94,8 @@ class Scene:
     def report(self) -> ContactReport:
         r = self.engine.report()
         residuals = ("normal_force", "approach", "complementarity", "cone", "dissipation", "pressure", "valid")
-        counts = (
-            "solves",
-            "trials",
-            "swept",
-            "exact",
-            "impacts",
-            "splits",
-            "restitution_kept",
-            "energy_lost",
-            "penetration",
-        )
+        counts = ("solves", "trials", "swept", "exact", "impacts", "splits")
+        amounts = ("restitution_kept", "energy_lost", "penetration")
         return ContactReport(
             Certificate(*(r[name] for name in residuals)), tuple(self.trace()), *(r[name] for name in counts + amounts)
         )
