@@ -84,6 +84,35 @@ class Integrator:
     @property
     def rough(self) -> int: ...
 
+class Particles:
+    def __init__(
+        self,
+        particles: ArrayLike,
+        links: ArrayLike,
+        hinges: ArrayLike,
+        members: ArrayLike,
+        planes: ArrayLike,
+        floor: ArrayLike,
+        heights: ArrayLike,
+        gravity: ArrayLike,
+    ) -> None: ...
+    def stable_step(self, x: _Array, v: _Array) -> float: ...
+    def advance(
+        self,
+        x: _Array,
+        v: _Array,
+        force: _Array,
+        drives: ArrayLike,
+        dt: float,
+        steps: int,
+        ahead: float,
+        implicit: bool,
+    ) -> int: ...
+    def hinge_state(self, x: _Array, v: _Array) -> _Array: ...
+    def floor_impulse(self) -> _Array: ...
+    @property
+    def iterations(self) -> int: ...
+
 def forward_dynamics(
     tree: Tree, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None, gravity: ArrayLike | None
 ) -> _Array: ...

@@ -1,0 +1,200 @@
+// Steps of a particle system: semi-implicit with half drifts, and implicit by conjugate gradients. Nothing is allocated.
+#pragma once
+#include "particles.hpp"
+
+namespace ukemi::particles {
+
+/// The state in time, and what one step needs.
+class Stepper {
+public:
+    System system;
+    std::vector<Vec> external;  // forces on particles [N]
+    std::vector<Vec> impulse;   // of the floor since the last `clear`
+    long iterations = 0;        // of the last implicit step
+
+    explicit Stepper(System s) : system(std::move(s)) {
+        const std::size_t n = system.size();
+        external.resize(n), impulse.resize(n), force_.resize(n);
+    }
+    void clear() { std::fill(impulse.begin(), impulse.end(), Vec{}); }
+
+    /// x drifts half a step, v takes the kick of the forces there, the floor and the planes, x drifts on: semi-implicit
+    /// Euler seen half a step later, therefore of second order without dampers, and as stable.
+    void semi_implicit(Vec* x, Vec* v, double h, long steps, double ahead) {
+        const std::size_t n = system.size();
+        double drift = 0.5 * h;
+        for (long s = 0; s < steps; ++s, drift = h) {
+            for (std::size_t i = 0; i < n; ++i) {
+                x[i] += v[i] * drift;
+                force_[i] = external[i] + system.gravity * system.weight[i];
+            }
+            system.internal_forces(x, v, ahead + (static_cast<double>(s) + 0.5) * h, force_.data());
+            for (std::size_t i = 0; i < n; ++i) v[i] += force_[i] * (h * system.inverse_mass[i]);
+            if (system.floor.kind != Floor::Kind::none) touch(x, v, h);
+            system.project(v);
+        }
+        for (std::size_t i = 0; i < n; ++i) x[i] += v[i] * (0.5 * h);
+    }
+
+    /// Backward Euler, linearised at the state: (M + h C + h^2 K) dv = h (f - h K v), in the space the planes leave.
+    void implicit(Vec* x, Vec* v, double h, double ahead) {
+        const std::size_t n = system.size();
+        reserve();
+        for (std::size_t i = 0; i < n; ++i) force_[i] = external[i] + system.gravity * system.weight[i];
+        system.internal_forces(x, v, ahead + h, force_.data());
+        linearise(x, v);
+        const bool springs = system.floor.kind == Floor::Kind::spring;
+        for (std::size_t i = 0; i < n; ++i) {
+            contact_[i] = {};
+            if (!springs || system.inverse_mass[i] == 0) continue;
+            Contact& c = contact_[i];
+            const double depth = -system.floor.ground.gap(x[i], c.normal);
+            if (depth <= 0) continue;
+            c.push = system.floor.push(depth), c.touches = true;
+        }
+        for (int attempt = 0; attempt < 4; ++attempt) {  // contacts that would pull let go, and the step is taken again
+            solve(v, h);
+            bool again = false;
+            for (std::size_t i = 0; i < n; ++i) {
+                Contact& c = contact_[i];
+                if (c.touches && pressed(c, v[i] + change_[i], h) < 0) c.touches = false, again = true;
+            }
+            if (!again) break;
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            v[i] += change_[i];
+            const Contact& c = contact_[i];
+            if (!c.touches) continue;
+            const Vec before = v[i];
+            const double normal = h * std::max(0.0, pressed(c, v[i], h));
+            system.floor.rub(c.normal, normal, system.mass[i], v[i]);
+            impulse[i] += c.normal * normal + (v[i] - before) * system.mass[i];
+        }
+        if (system.floor.kind == Floor::Kind::bounce) touch(x, v, h);
+        system.project(v);
+        for (std::size_t i = 0; i < n; ++i) x[i] += v[i] * h;
+    }
+
+private:
+    struct Contact {
+        Vec normal{};
+        Push push{};
+        bool touches = false;
+    };
+    struct Direction {
+        Vec along;           // unit vector of a link
+        double sideways;     // tension over length, where it pulls: what resists turning
+    };
+    std::vector<Vec> force_, change_, residual_, search_, image_, scaled_, diagonal_;
+    std::vector<Direction> direction_;
+    std::vector<Contact> contact_;
+
+    void touch(const Vec* x, Vec* v, double h) {
+        for (std::size_t i = 0; i < system.size(); ++i) {
+            if (system.inverse_mass[i] == 0) continue;
+            const Vec before = v[i];
+            if (system.floor.answer(x[i], system.mass[i], h, v[i])) impulse[i] += (v[i] - before) * system.mass[i];
+        }
+    }
+    void reserve() {
+        if (!contact_.empty()) return;
+        for (auto* a : {&change_, &residual_, &search_, &image_, &scaled_, &diagonal_}) a->resize(system.size());
+        contact_.resize(system.size()), direction_.resize(system.links.size());
+    }
+    void linearise(const Vec* x, const Vec*) {
+        for (std::size_t e = 0; e < system.links.size(); ++e) {
+            const Link& link = system.links[e];
+            const Vec d = x[link.b] - x[link.a];
+            const double l = norm(d);
+            direction_[e] = {d * (1 / l), std::max(0.0, link.stiffness * (1 - link.length / l))};
+        }
+    }
+    static double pressed(const Contact& c, const Vec& v, double h) {
+        return c.push.force - (c.push.damping + h * c.push.stiffness) * dot(v, c.normal);
+    }
+    /// out += (hc C + hk K) y
+    void stiffness(double hc, double hk, const Vec* y, Vec* out) const {
+        for (std::size_t e = 0; e < system.links.size(); ++e) {
+            const Link& link = system.links[e];
+            const Direction& d = direction_[e];
+            const Vec w = y[link.b] - y[link.a];
+            const double side = hk * d.sideways, stretch = hc * link.damping + hk * link.stiffness - side;
+            const Vec pull = d.along * (stretch * dot(d.along, w)) + w * side;
+            out[link.b] += pull, out[link.a] -= pull;
+        }
+        for (const Hinge& hinge : system.hinges)
+            hinge.spread((hc * (hinge.friction + hinge.kd) + hk * hinge.kp) * hinge.rate_of(y), out);
+        for (std::size_t i = 0; i < system.size(); ++i) {
+            const Contact& c = contact_[i];
+            if (c.touches) out[i] += c.normal * ((hc * c.push.damping + hk * c.push.stiffness) * dot(c.normal, y[i]));
+        }
+    }
+    void add_diagonal(double h) {
+        for (std::size_t i = 0; i < system.size(); ++i) {
+            const double m = system.mass[i];
+            diagonal_[i] = {m, m, m};
+            const Contact& c = contact_[i];
+            if (c.touches) diagonal_[i] += squares(c.normal) * (h * c.push.damping + h * h * c.push.stiffness);
+        }
+        for (std::size_t e = 0; e < system.links.size(); ++e) {
+            const Link& link = system.links[e];
+            const double side = h * h * direction_[e].sideways, stretch = h * link.damping + h * h * link.stiffness - side;
+            const Vec both = squares(direction_[e].along) * stretch + Vec{side, side, side};
+            diagonal_[link.a] += both, diagonal_[link.b] += both;
+        }
+        for (const Hinge& hinge : system.hinges) {
+            const double s = h * (hinge.friction + hinge.kd) + h * h * hinge.kp;
+            diagonal_[hinge.a] += squares(hinge.first) * s, diagonal_[hinge.c] += squares(hinge.second) * s;
+            diagonal_[hinge.b] += squares(hinge.first) * s, diagonal_[hinge.d] += squares(hinge.second) * s;
+        }
+    }
+    static Vec squares(const Vec& a) { return {a.x * a.x, a.y * a.y, a.z * a.z}; }
+
+    /// Conjugate gradients for the change of velocity, with the diagonal as preconditioner.
+    void solve(const Vec* v, double h) {
+        const std::size_t n = system.size();
+        add_diagonal(h);
+        std::fill(residual_.begin(), residual_.end(), Vec{});
+        stiffness(0, -h * h, v, residual_.data());
+        for (std::size_t i = 0; i < n; ++i) {
+            residual_[i] += force_[i] * h;
+            const Contact& c = contact_[i];
+            if (c.touches) residual_[i] += c.normal * (h * (c.push.force - c.push.damping * dot(c.normal, v[i])));
+            change_[i] = {};
+        }
+        system.project_forces(residual_.data());
+        precondition();
+        std::copy(scaled_.begin(), scaled_.end(), search_.begin());
+        double size = product(residual_, scaled_);
+        const double enough = 1e-20 * size;  // ten digits
+        iterations = 0;
+        const long most = 10 * static_cast<long>(n) + 100;
+        while (size > enough && iterations < most) {
+            ++iterations;
+            for (std::size_t i = 0; i < n; ++i) image_[i] = search_[i] * system.mass[i];
+            stiffness(h, h * h, search_.data(), image_.data());
+            system.project_forces(image_.data());
+            const double step = size / product(search_, image_);
+            for (std::size_t i = 0; i < n; ++i) change_[i] += search_[i] * step, residual_[i] -= image_[i] * step;
+            precondition();
+            const double next = product(residual_, scaled_);
+            for (std::size_t i = 0; i < n; ++i) search_[i] = scaled_[i] + search_[i] * (next / size);
+            size = next;
+        }
+    }
+    /// scaled = P D^-1 P^T residual; fixed particles stay out of it because their residual is zero.
+    void precondition() {
+        for (std::size_t i = 0; i < system.size(); ++i) {
+            const Vec &r = residual_[i], &d = diagonal_[i];
+            scaled_[i] = {r.x / d.x, r.y / d.y, r.z / d.z};
+        }
+        system.project(scaled_.data());
+    }
+    static double product(const std::vector<Vec>& a, const std::vector<Vec>& b) {
+        double sum = 0;
+        for (std::size_t i = 0; i < a.size(); ++i) sum += dot(a[i], b[i]);
+        return sum;
+    }
+};
+
+}  // namespace ukemi::particles

@@ -1,0 +1,129 @@
+"""What holds particles together: links (springs along a line), hinges (couples about a plane's normal), planes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ukemi.errors import InvalidInputError
+from ukemi.particles.checks import Array
+
+
+@dataclass(frozen=True)
+class Link:
+    """A spring and a damper between particles ``a`` and ``b``, slack at ``length`` [m].
+
+    The stiffness [N/m] is given, or follows from ``stretch``: the share of its length that the system's load may stretch
+    the link by. The damping [N s/m] is given, or follows from ``ratio``: the share of critical damping of its two
+    particles.
+    """
+
+    a: int
+    b: int
+    length: float
+    stretch: float
+    ratio: float
+    stiffness: float | None = None
+    damping: float | None = None
+
+    def constants(self, load: float | None, mass_a: float, mass_b: float) -> tuple[float, float]:
+        """Stiffness and damping, under a load [N] and between these masses (infinite: fixed)."""
+        K = self.stiffness
+        if K is None:
+            if load is None:
+                raise InvalidInputError(
+                    f"link {self.a}-{self.b}: without gravity nothing says what a stretch of {self.stretch:g} carries: "
+                    "give ParticleSystem(load=...) in newtons, or stiffness="
+                )
+            K = load / (self.stretch * self.length)
+        if self.damping is not None:
+            return K, self.damping
+        if np.isinf(mass_a) and np.isinf(mass_b):
+            return K, 0.0
+        reduced = 1 / (1 / mass_a + 1 / mass_b)  # [PART05] eq. 15-16
+        return K, 2 * self.ratio * float(np.sqrt(K * reduced))
+
+
+@dataclass(frozen=True)
+class Hinge:
+    """Links ``b -> a`` and ``d -> c`` that turn against each other; the joint of [PART05] Fig. 3 has b = d.
+
+    The angle goes from d -> c to b -> a about ``normal``. ``held``: the rotation plane keeps its direction (eq. 11-12);
+    else the normal is that of the plane the links span at each moment, and the joint is a ball joint whose torque acts in
+    that plane. friction [N m s/rad] (eq. 22); kp [N m/rad] and kd [N m s/rad] of a drive towards the system's targets.
+    """
+
+    index: int
+    a: int
+    b: int
+    c: int
+    d: int
+    normal: tuple[float, float, float]
+    held: bool
+    friction: float
+    kp: float
+    kd: float
+
+    @property
+    def particles(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys((self.a, self.b, self.c, self.d)))
+
+    def row(self) -> tuple[float, ...]:
+        """What the core reads."""
+        return (self.a, self.b, self.c, self.d, *self.normal, self.held, self.friction, self.kp, self.kd)
+
+
+def couple(hinge: Hinge, x: Array, torque: float = 1.0) -> Array:
+    """(n, 3): forces of a torque at a hinge, +torque on one link and -torque on the other [eq. 20-21, corrected]."""
+    f, n = np.zeros_like(x), np.array(hinge.normal)
+    for end, centre, sign in ((hinge.a, hinge.b, 1), (hinge.c, hinge.d, -1)):
+        r = x[end] - x[centre]
+        turn = sign * torque * np.cross(n, r) / (r @ r - (n @ r) ** 2)
+        f[end] += turn
+        f[centre] -= turn
+    return f
+
+
+def equivalent_mass(inertia: float, length: float) -> float:
+    """The mass at the end of a link that is as hard to turn about its other end [eq. 33]."""
+    return inertia / length**2
+
+
+@dataclass
+class Plane:
+    """Hinges of one direction that share particles: along the normal all of these move as one."""
+
+    normal: tuple[float, float, float]
+    particles: set[int]
+
+
+def planes_of(hinges: list[Hinge]) -> list[Plane]:
+    """The rotation planes of the held hinges.
+
+    Raises:
+        InvalidInputError: planes that share a particle and are neither parallel nor perpendicular: taking away what
+            leaves one of them would leave the other.
+    """
+    planes: list[Plane] = []
+    for hinge in hinges:
+        if not hinge.held:
+            continue
+        new = Plane(hinge.normal, set(hinge.particles))
+        apart = []
+        for plane in planes:
+            cosine = abs(np.dot(plane.normal, new.normal))
+            if not plane.particles & new.particles:
+                apart.append(plane)
+            elif cosine > 1 - 1e-9:
+                new = Plane(plane.normal, plane.particles | new.particles)
+            elif cosine < 1e-9:
+                apart.append(plane)
+            else:
+                raise InvalidInputError(
+                    f"hinge {hinge.index}: its plane and another through particles "
+                    f"{sorted(plane.particles & new.particles)} are neither parallel nor perpendicular; "
+                    "give both the same normal, or held=False"
+                )
+        planes = [*apart, new]
+    return planes
