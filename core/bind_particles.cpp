@@ -28,13 +28,19 @@ int index_of(double number, std::size_t size) {
     return static_cast<int>(number);
 }
 Vec vec(const double* p) { return {p[0], p[1], p[2]}; }
+void read(const double* rows, std::vector<Vec>& out) {
+    for (Vec& r : out) r = vec(rows), rows += 3;
+}
+void write(const std::vector<Vec>& rows, double* out) {
+    for (const Vec& r : rows) *out++ = r.x, *out++ = r.y, *out++ = r.z;
+}
 
-/// An array (n, 3) that is changed in place.
-Vec* state(const char* name, nb::handle object, std::size_t n) {
+/// An array (n, 3) that may be changed in place.
+double* state(const char* name, nb::handle object, std::size_t n) {
     auto* a = reinterpret_cast<PyArrayObject*>(object.ptr());
     if (!PyArray_Check(object.ptr()) || PyArray_TYPE(a) != NPY_DOUBLE || !PyArray_ISCARRAY(a) || PyArray_NDIM(a) != 2 || PyArray_DIM(a, 0) != static_cast<npy_intp>(n) || PyArray_DIM(a, 1) != 3)
         throw InputError("InvalidInputError", std::string(name) + ": expected a writable array of float64 of shape (" + std::to_string(n) + ", 3)");
-    return static_cast<Vec*>(PyArray_DATA(a));
+    return static_cast<double*>(PyArray_DATA(a));
 }
 
 class PyParticles {
@@ -45,16 +51,21 @@ public:
     PyParticles(nb::handle particle_rows, nb::handle link_rows, nb::handle hinge_rows, nb::handle member_rows, nb::handle plane_rows, nb::handle floor, nb::handle heights, nb::handle gravity)
         : stepper_(make(Rows("particles", particle_rows, 3), Rows("links", link_rows, 5), Rows("hinges", hinge_rows, 11), Rows("members", member_rows, 2), Rows("planes", plane_rows, 3),
                         Array("floor", floor.ptr()), Array("heights", heights.ptr()), Array("gravity", gravity.ptr()))) {
-        good_x_.resize(size()), good_v_.resize(size());
+        for (auto* a : {&x_, &v_, &good_x_, &good_v_}) a->resize(size());
     }
 
-    double stable_step(nb::handle x, nb::handle v) { return stepper_.system.stable_step(state("x", x, size()), state("v", v, size())); }
+    double stable_step(nb::handle x, nb::handle v) {
+        take(x, v);
+        return stepper_.system.stable_step(x_.data(), v_.data());
+    }
 
     /// Steps in place; returns how many went well: fewer than asked for when the state left the finite numbers, and then
     /// x and v hold the last good state.
     long advance(nb::handle x_array, nb::handle v_array, nb::handle external, nb::handle drives, double dt, long steps, double ahead, bool implicit) {
-        Vec *x = state("x", x_array, size()), *v = state("v", v_array, size());
-        std::copy_n(state("force", external, size()), size(), stepper_.external.begin());
+        double *x_out = state("x", x_array, size()), *v_out = state("v", v_array, size());
+        take(x_array, v_array);
+        Vec *x = x_.data(), *v = v_.data();
+        read(state("force", external, size()), stepper_.external);
         const Rows drive("drives", drives, 3);
         if (drive.count != static_cast<npy_intp>(stepper_.system.hinges.size())) throw InputError("InvalidInputError", "drives: expected one row per hinge");
         for (npy_intp i = 0; i < drive.count; ++i) {
@@ -62,8 +73,9 @@ public:
             hinge.torque = drive[i][0], hinge.target = drive[i][1], hinge.rate = drive[i][2];
         }
         stepper_.clear();
-        keep(x, v);
-        for (long done = 0; done < steps;) {
+        good_x_ = x_, good_v_ = v_;
+        long done = 0;
+        while (done < steps) {
             const long some = std::min<long>(steps - done, 256);
             const double time = ahead + static_cast<double>(done) * dt;
             if (implicit) {
@@ -71,24 +83,22 @@ public:
             } else {
                 stepper_.semi_implicit(x, v, dt, some, time);
             }
-            if (!finite(x, v)) {
-                std::copy(good_x_.begin(), good_x_.end(), x), std::copy(good_v_.begin(), good_v_.end(), v);
-                return done;
-            }
+            if (!finite()) break;
             done += some;
-            if (done < steps) keep(x, v);
+            good_x_ = x_, good_v_ = v_;
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
         }
-        return steps;
+        write(good_x_, x_out), write(good_v_, v_out);
+        return done;
     }
     /// (hinges, 3): angle, its rate, torque of the drive at the last step.
     nb::object hinge_state(nb::handle x, nb::handle v) {
         auto& hinges = stepper_.system.hinges;
         double* out;
         nb::object result = nb::steal(new_array({static_cast<npy_intp>(hinges.size()), 3}, false, &out));
-        const Vec *xs = state("x", x, size()), *vs = state("v", v, size());
+        take(x, v);
         for (auto& hinge : hinges) {
-            hinge.measure(xs, vs);
+            hinge.measure(x_.data(), v_.data());
             *out++ = hinge.angle, *out++ = hinge.angle_rate, *out++ = hinge.applied;
         }
         return result;
@@ -97,20 +107,20 @@ public:
     nb::object floor_impulse() const {
         double* out;
         nb::object result = nb::steal(new_array({static_cast<npy_intp>(size()), 3}, false, &out));
-        for (const Vec& p : stepper_.impulse) *out++ = p.x, *out++ = p.y, *out++ = p.z;
+        write(stepper_.impulse, out);
         return result;
     }
     long iterations() const { return stepper_.iterations; }
 
 private:
     particles::Stepper stepper_;
-    std::vector<Vec> good_x_, good_v_;
+    std::vector<Vec> x_, v_, good_x_, good_v_;
 
     std::size_t size() const { return stepper_.system.size(); }
-    void keep(const Vec* x, const Vec* v) { std::copy_n(x, size(), good_x_.begin()), std::copy_n(v, size(), good_v_.begin()); }
-    bool finite(const Vec* x, const Vec* v) const {
-        const auto n = static_cast<npy_intp>(3 * size());
-        return all_finite(&x->x, n) && all_finite(&v->x, n);
+    void take(nb::handle x, nb::handle v) { read(state("x", x, size()), x_), read(state("v", v, size()), v_); }
+    bool finite() const {
+        const auto n = static_cast<npy_intp>(4 * size());
+        return all_finite(&x_[0].x, n) && all_finite(&v_[0].x, n);
     }
 
     static particles::System make(const Rows& rows, const Rows& links, const Rows& hinges, const Rows& members, const Rows& planes, const Array& floor, const Array& heights, const Array& gravity) {

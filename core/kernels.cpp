@@ -10,6 +10,7 @@
 #include "factor.hpp"
 #include "kinematics.hpp"
 #include "rnea.hpp"
+#include "springs.hpp"
 
 UKEMI_BEGIN
 
@@ -149,4 +150,6 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::closed_jacobian,
     ukemi::UKEMI_LEVEL::closed_pivots,
     ukemi::UKEMI_LEVEL::closed_least_norm,
+    ukemi::UKEMI_LEVEL::springs,
+    ukemi::UKEMI_LEVEL::kick_and_drift,
 };

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 
+#include "particles_vec.hpp"
 #include "types.hpp"
 
 namespace ukemi {
@@ -43,6 +44,9 @@ struct Kernels {
     void (*closed_jacobian)(const Tree&, const Loops&, const double* q, const double* v, void* memory, double* H, double* rate_v);
     const double* (*closed_pivots)(const Tree&, const Loops&, void* memory);
     void (*closed_least_norm)(const Tree&, const Loops&, void* memory, double* lambda);
+    // particles, see springs.hpp
+    void (*springs)(const particles::Link*, std::size_t count, const double* x, const double* v, double* f);
+    void (*kick_and_drift)(const int* which, std::size_t count, double h, const double* inverse_mass, const double* steady, double* x, double* v, double* f);
 };
 
 /// The best level for this processor, chosen once.

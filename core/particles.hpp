@@ -3,14 +3,10 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels.hpp"
 #include "particles_floor.hpp"
 
 namespace ukemi::particles {
-
-struct Link {
-    int a, b;
-    double length, stiffness, damping;
-};
 
 /// Two links that turn against each other: b -> a and d -> c. The joint of [PART05] Fig. 3 has b = d.
 struct Hinge {
@@ -70,13 +66,7 @@ struct System {
 
     /// f += springs and dampers along the links [eq. 7-10 with K, and a damper], torques of the hinges.
     void internal_forces(const Vec* x, const Vec* v, double ahead, Vec* f) {
-        for (const Link& link : links) {
-            const Vec d = x[link.b] - x[link.a], w = v[link.b] - v[link.a];
-            const double inverse = 1 / std::sqrt(dot(d, d));
-            const double tension = link.stiffness * (1 - link.length * inverse) + link.damping * dot(d, w) * inverse * inverse;
-            const Vec pull = d * tension;
-            f[link.a] += pull, f[link.b] -= pull;
-        }
+        kernels().springs(links.data(), links.size(), &x->x, &v->x, &f->x);
         for (Hinge& hinge : hinges) {
             hinge.measure(x, v);
             hinge.spread(hinge.drive(ahead), f);

@@ -14,7 +14,8 @@ public:
 
     explicit Stepper(System s) : system(std::move(s)) {
         const std::size_t n = system.size();
-        external.resize(n), impulse.resize(n), force_.resize(n);
+        external.resize(n), impulse.resize(n), force_.resize(n), steady_.resize(n);
+        make_blocks();
     }
     void clear() { std::fill(impulse.begin(), impulse.end(), Vec{}); }
 
@@ -22,27 +23,31 @@ public:
     /// Euler seen half a step later, therefore of second order without dampers, and as stable.
     void semi_implicit(Vec* x, Vec* v, double h, long steps, double ahead) {
         const std::size_t n = system.size();
-        double drift = 0.5 * h;
-        for (long s = 0; s < steps; ++s, drift = h) {
-            for (std::size_t i = 0; i < n; ++i) {
-                x[i] += v[i] * drift;
-                force_[i] = external[i] + system.gravity * system.weight[i];
+        const bool plain = system.planes.empty() && system.hinges.empty() && system.floor.kind == Floor::Kind::none;
+        set_steady();
+        for (std::size_t i = 0; i < n; ++i) x[i] += v[i] * (0.5 * h), force_[i] = steady_[i];
+        for (long s = 0; s < steps; ++s) {
+            if (plain) {
+                sweep(x, v, h);
+                continue;
             }
             system.internal_forces(x, v, ahead + (static_cast<double>(s) + 0.5) * h, force_.data());
             for (std::size_t i = 0; i < n; ++i) v[i] += force_[i] * (h * system.inverse_mass[i]);
             if (system.floor.kind != Floor::Kind::none) touch(x, v, h);
             system.project(v);
+            for (std::size_t i = 0; i < n; ++i) x[i] += v[i] * h, force_[i] = steady_[i];
         }
-        for (std::size_t i = 0; i < n; ++i) x[i] += v[i] * (0.5 * h);
+        for (std::size_t i = 0; i < n; ++i) x[i] -= v[i] * (0.5 * h);
     }
 
     /// Backward Euler, linearised at the state: (M + h C + h^2 K) dv = h (f - h K v), in the space the planes leave.
     void implicit(Vec* x, Vec* v, double h, double ahead) {
         const std::size_t n = system.size();
         reserve();
-        for (std::size_t i = 0; i < n; ++i) force_[i] = external[i] + system.gravity * system.weight[i];
+        set_steady();
+        std::copy(steady_.begin(), steady_.end(), force_.begin());
         system.internal_forces(x, v, ahead + h, force_.data());
-        linearise(x, v);
+        linearise(x);
         const bool springs = system.floor.kind == Floor::Kind::spring;
         for (std::size_t i = 0; i < n; ++i) {
             contact_[i] = {};
@@ -85,10 +90,43 @@ private:
         Vec along;           // unit vector of a link
         double sideways;     // tension over length, where it pulls: what resists turning
     };
-    std::vector<Vec> force_, change_, residual_, search_, image_, scaled_, diagonal_;
+    struct Block {
+        std::size_t link, links, particle, particles;  // first and number of each; particles in `order_`
+    };
+    std::vector<Block> blocks_;
+    std::vector<int> order_;
+    std::vector<Vec> steady_, force_, change_, residual_, search_, image_, scaled_, diagonal_;
     std::vector<Direction> direction_;
     std::vector<Contact> contact_;
 
+    /// Kick and drift of links and particles alone, one block after the other: a particle moves as soon as all its
+    /// links have pulled, while it is still in the cache.
+    void sweep(Vec* x, Vec* v, double h) {
+        const Kernels& level = kernels();
+        for (const Block& b : blocks_) {
+            level.springs(system.links.data() + b.link, b.links, &x->x, &v->x, &force_[0].x);
+            level.kick_and_drift(order_.data() + b.particle, b.particles, h, system.inverse_mass.data(), &steady_[0].x, &x->x, &v->x, &force_[0].x);
+        }
+    }
+    void make_blocks() {
+        constexpr std::size_t links_per_block = 512;  // some 100 kB with their particles: inside the second cache
+        const std::size_t n = system.size(), count = system.links.size();
+        std::vector<std::size_t> last(n, 0);  // block of the last link of each particle
+        for (std::size_t e = 0; e < count; ++e) last[system.links[e].a] = last[system.links[e].b] = e / links_per_block;
+        blocks_.resize(count / links_per_block + 1);
+        for (std::size_t b : last) ++blocks_[b].particles;
+        std::size_t particle = 0;
+        for (std::size_t k = 0; k < blocks_.size(); ++k) {
+            Block& b = blocks_[k];
+            b.link = k * links_per_block, b.links = std::min(links_per_block, count - b.link);
+            b.particle = particle, particle += b.particles, b.particles = 0;
+        }
+        order_.resize(n);
+        for (std::size_t i = 0; i < n; ++i) order_[blocks_[last[i]].particle + blocks_[last[i]].particles++] = static_cast<int>(i);
+    }
+    void set_steady() {
+        for (std::size_t i = 0; i < system.size(); ++i) steady_[i] = external[i] + system.gravity * system.weight[i];
+    }
     void touch(const Vec* x, Vec* v, double h) {
         for (std::size_t i = 0; i < system.size(); ++i) {
             if (system.inverse_mass[i] == 0) continue;
@@ -101,7 +139,7 @@ private:
         for (auto* a : {&change_, &residual_, &search_, &image_, &scaled_, &diagonal_}) a->resize(system.size());
         contact_.resize(system.size()), direction_.resize(system.links.size());
     }
-    void linearise(const Vec* x, const Vec*) {
+    void linearise(const Vec* x) {
         for (std::size_t e = 0; e < system.links.size(); ++e) {
             const Link& link = system.links[e];
             const Vec d = x[link.b] - x[link.a];

@@ -1,13 +1,20 @@
-// Vectors of particles, in arrays of shape (n, 3).
+// Vectors of particles, and the link as the time loop reads it.
 #pragma once
 #include <cmath>
 #include <cstddef>
 
 namespace ukemi::particles {
 
-struct Vec {
-    double x, y, z;
+/// A vector in a row of four doubles, one register; the last is zero.
+struct alignas(32) Vec {
+    double x, y, z, zero = 0;
 };
+
+struct Link {
+    int a, b;
+    double length, stiffness, damping;
+};
+
 inline Vec operator+(const Vec& a, const Vec& b) { return {a.x + b.x, a.y + b.y, a.z + b.z}; }
 inline Vec operator-(const Vec& a, const Vec& b) { return {a.x - b.x, a.y - b.y, a.z - b.z}; }
 inline Vec operator-(const Vec& a) { return {-a.x, -a.y, -a.z}; }

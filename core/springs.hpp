@@ -1,0 +1,60 @@
+// The two loops of the particle simulator that take its time, with a particle's vector in one register.
+//
+// Vectors are rows of four doubles of which the last is zero.
+#pragma once
+#include <cmath>
+#include <cstddef>
+#include <cstring>
+
+#include "level.hpp"
+#include "pack.hpp"
+#include "particles_vec.hpp"
+
+UKEMI_BEGIN
+
+#if UKEMI_HAS_PACK
+using Four = double __attribute__((vector_size(32)));
+#else
+struct Four {
+    double e[4];
+    double operator[](int i) const { return e[i]; }
+    Four operator+(const Four& b) const { return {e[0] + b[0], e[1] + b[1], e[2] + b[2], 0}; }
+    Four operator-(const Four& b) const { return {e[0] - b[0], e[1] - b[1], e[2] - b[2], 0}; }
+    Four operator*(const Four& b) const { return {e[0] * b[0], e[1] * b[1], e[2] * b[2], 0}; }
+    Four operator*(double s) const { return {e[0] * s, e[1] * s, e[2] * s, 0}; }
+};
+#endif
+UKEMI_INLINE Four row(const double* p, std::ptrdiff_t i) {
+    Four r;
+    std::memcpy(&r, p + 4 * i, sizeof r);
+    return r;
+}
+UKEMI_INLINE void set_row(double* p, std::ptrdiff_t i, const Four& r) { std::memcpy(p + 4 * i, &r, sizeof r); }
+UKEMI_INLINE double dot3(const Four& a, const Four& b) {
+    const Four p = a * b;
+    return p[0] + p[1] + p[2];
+}
+
+/// f += springs and dampers along the links [PART05 eq. 7-10 with K, and a damper].
+inline void springs(const particles::Link* links, std::size_t count, const double* x, const double* v, double* f) {
+    for (const particles::Link* link = links; link != links + count; ++link) {
+        const Four d = row(x, link->b) - row(x, link->a), w = row(v, link->b) - row(v, link->a);
+        const double inverse = 1 / std::sqrt(dot3(d, d));
+        const double tension = link->stiffness - link->stiffness * link->length * inverse + link->damping * dot3(d, w) * (inverse * inverse);
+        const Four pull = d * tension;
+        set_row(f, link->a, row(f, link->a) + pull);
+        set_row(f, link->b, row(f, link->b) - pull);
+    }
+}
+
+/// v += f h / m, x += h v of the particles named; f starts anew from the forces that stay.
+inline void kick_and_drift(const int* which, std::size_t count, double h, const double* inverse_mass, const double* steady, double* x, double* v, double* f) {
+    for (const int* i = which; i != which + count; ++i) {
+        const Four after = row(v, *i) + row(f, *i) * (h * inverse_mass[*i]);
+        set_row(v, *i, after);
+        set_row(x, *i, row(x, *i) + after * h);
+        set_row(f, *i, row(steady, *i));
+    }
+}
+
+UKEMI_END
