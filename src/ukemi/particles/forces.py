@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,45 +86,47 @@ def couple(hinge: Hinge, x: Array, torque: float = 1.0) -> Array:
     return f
 
 
+def angle_of(hinge: Hinge, x: Array) -> Array:
+    """Angle from d -> c to b -> a about the normal, for places x (..., n, 3)."""
+    n = np.array(hinge.normal)
+    r1, r2 = x[..., hinge.a, :] - x[..., hinge.b, :], x[..., hinge.c, :] - x[..., hinge.d, :]
+    angle: Array = np.arctan2(np.cross(r2, r1) @ n, (r1 * r2).sum(axis=-1) - (r1 @ n) * (r2 @ n))
+    return angle
+
+
 def equivalent_mass(inertia: float, length: float) -> float:
     """The mass at the end of a link that is as hard to turn about its other end [eq. 33]."""
     return inertia / length**2
 
 
-@dataclass
+@dataclass(frozen=True)
 class Plane:
-    """Hinges of one direction that share particles: along the normal all of these move as one."""
+    """Particles that move as one along a normal: what eq. 12 leaves of their motion, momentum kept."""
 
     normal: tuple[float, float, float]
-    particles: set[int]
+    particles: frozenset[int]
 
 
-def planes_of(hinges: list[Hinge]) -> list[Plane]:
-    """The rotation planes of the held hinges.
+def planes_of(hinges: Iterable[Hinge], given: Iterable[Plane] = ()) -> list[Plane]:
+    """The rotation planes of the held hinges and those given; parallel ones that share particles are one.
 
     Raises:
         InvalidInputError: planes that share a particle and are neither parallel nor perpendicular: taking away what
             leaves one of them would leave the other.
     """
     planes: list[Plane] = []
-    for hinge in hinges:
-        if not hinge.held:
-            continue
-        new = Plane(hinge.normal, set(hinge.particles))
+    for new in (*given, *(Plane(h.normal, frozenset(h.particles)) for h in hinges if h.held)):
         apart = []
         for plane in planes:
-            cosine = abs(np.dot(plane.normal, new.normal))
-            if not plane.particles & new.particles:
+            cosine, shared = abs(np.dot(plane.normal, new.normal)), plane.particles & new.particles
+            if not shared or cosine < 1e-9:
                 apart.append(plane)
             elif cosine > 1 - 1e-9:
                 new = Plane(plane.normal, plane.particles | new.particles)
-            elif cosine < 1e-9:
-                apart.append(plane)
             else:
                 raise InvalidInputError(
-                    f"hinge {hinge.index}: its plane and another through particles "
-                    f"{sorted(plane.particles & new.particles)} are neither parallel nor perpendicular; "
-                    "give both the same normal, or held=False"
+                    f"two planes through particles {sorted(shared)} are neither parallel nor perpendicular: "
+                    "give both the same normal, or a hinge held=False"
                 )
         planes = [*apart, new]
     return planes

@@ -13,7 +13,7 @@ from ukemi import _core
 from ukemi.errors import InvalidInputError, UnknownNameError
 from ukemi.particles.checks import Array, array, direction, not_negative, positive
 from ukemi.particles.floors import Floor
-from ukemi.particles.forces import Hinge, Link, equivalent_mass, planes_of
+from ukemi.particles.forces import Hinge, Link, Plane, equivalent_mass, planes_of
 from ukemi.particles.step import Control, Recording, advance, run
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ class ParticleSystem:
         self._names: dict[str, int] = {}
         self._links: list[Link] = []
         self._hinges: list[Hinge] = []
+        self._planes: list[Plane] = []
         self._floor = floor
         self._compiled: _core.Particles | None = None
 
@@ -159,13 +160,21 @@ class ParticleSystem:
                 raise InvalidInputError(f"hinge {i}-{j}-{k}: the link to particle {end} lies along the normal")
         settings = not_negative("friction", friction), not_negative("kp", kp), not_negative("kd", kd)
         hinge = Hinge(len(self._hinges), i, j, k, m, n, held, *settings)
-        planes_of([*self._hinges, hinge])
+        planes_of([*self._hinges, hinge], self._planes)
         self._hinges.append(hinge)
         self.torque, self.target, self.target_rate = (
             np.append(u, 0.0) for u in (self.torque, self.target, self.target_rate)
         )
         self._compiled = None
         return hinge
+
+    def plane(self, normal: ArrayLike, *particles: int | str) -> Plane:
+        """Particles that move as one along a normal, as those of a held hinge do [eq. 12]."""
+        plane = Plane(direction("normal", normal), frozenset(self.number(p) for p in particles))
+        planes_of(self._hinges, [*self._planes, plane])
+        self._planes.append(plane)
+        self._compiled = None
+        return plane
 
     def cut(self, link: Link) -> None:
         """Takes a link away."""
@@ -198,6 +207,11 @@ class ParticleSystem:
     @property
     def hinges(self) -> tuple[Hinge, ...]:
         return tuple(self._hinges)
+
+    @property
+    def planes(self) -> tuple[Plane, ...]:
+        """Those given; held hinges have theirs besides."""
+        return tuple(self._planes)
 
     @property
     def floor(self) -> Floor | None:
@@ -328,7 +342,7 @@ class ParticleSystem:
     def _compile(self) -> _core.Particles:
         if not len(self.x):
             raise InvalidInputError("no particles yet")
-        planes = planes_of(self._hinges)
+        planes = planes_of(self._hinges, self._planes)
         members = [(k, p) for k, plane in enumerate(planes) for p in sorted(plane.particles)]
         floor, heights = np.zeros(16), np.zeros((0, 0))
         if self._floor is not None:

@@ -45,12 +45,13 @@ def to_json(system: ParticleSystem) -> str:
         | {k: getattr(h, k) for k in HINGE if getattr(h, k) not in (0.0, None) or k == "held"}
         for h in system.hinges
     ]
+    planes = [{"normal": p.normal, "through": [name(i) for i in sorted(p.particles)]} for p in system.planes]
     head: dict[str, Any] = {"format": FORMAT, "gravity": system.gravity.tolist(), "stretch": system.stretch}
     head |= {"ratio": system.ratio} | ({} if system.given_load is None else {"load": system.given_load})
     if system.floor is not None:
         head["floor"] = _floor_row(system.floor)
     parts = [f'  "{key}": {json.dumps(value)}' for key, value in head.items()]
-    for key, rows in (("particles", particles), ("links", links), ("hinges", hinges)):
+    for key, rows in (("particles", particles), ("links", links), ("planes", planes), ("hinges", hinges)):
         lines = ",\n".join(f"    {json.dumps(row)}" for row in rows)
         parts.append(f'  "{key}": [\n{lines}\n  ]' if rows else f'  "{key}": []')
     return "{\n" + ",\n".join(parts) + "\n}\n"
@@ -88,6 +89,9 @@ def load_json(path: str | Path) -> ParticleSystem:
             where = f"links[{i}]"
             row = dict(row)
             system.link(*row.pop("between"), **row)
+        for i, row in enumerate(document.get("planes", ())):
+            where = f"planes[{i}]"
+            system.plane(row["normal"], *row["through"])
         for i, row in enumerate(document.get("hinges", ())):
             where = f"hinges[{i}]"
             row = dict(row)
