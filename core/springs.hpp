@@ -35,15 +35,42 @@ UKEMI_INLINE double dot3(const Four& a, const Four& b) {
     return p[0] + p[1] + p[2];
 }
 
-/// f += springs and dampers along the links [PART05 eq. 7-10 with K, and a damper].
+UKEMI_INLINE void pull(const particles::Link& link, const Four& force, double* f) {
+    set_row(f, link.a, row(f, link.a) + force);
+    set_row(f, link.b, row(f, link.b) - force);
+}
+
+#if UKEMI_HAS_PACK
+/// The sums of four rows, as one row.
+UKEMI_INLINE Four sums(const Four* p) {
+    const Four a = Four{p[0][0], p[1][0], p[0][2], p[1][2]} + Four{p[0][1], p[1][1], p[0][3], p[1][3]};
+    const Four b = Four{p[2][0], p[3][0], p[2][2], p[3][2]} + Four{p[2][1], p[3][1], p[2][3], p[3][3]};
+    return Four{a[0], a[1], b[0], b[1]} + Four{a[2], a[3], b[2], b[3]};
+}
+#endif
+
+/// f += springs and dampers along the links [PART05 eq. 7-10 with K, and a damper]; four links share a root and a division.
 inline void springs(const particles::Link* links, std::size_t count, const double* x, const double* v, double* f) {
-    for (const particles::Link* link = links; link != links + count; ++link) {
+    const particles::Link *link = links, *end = links + count;
+#if UKEMI_HAS_PACK
+    for (; end - link >= 4; link += 4) {
+        Four d[4], squares[4], closings[4], K, KL, C, root;
+        for (int k = 0; k < 4; ++k) {
+            const particles::Link& e = link[k];
+            d[k] = row(x, e.b) - row(x, e.a);
+            squares[k] = d[k] * d[k], closings[k] = d[k] * (row(v, e.b) - row(v, e.a));
+            K[k] = e.stiffness, KL[k] = e.stiffness * e.length, C[k] = e.damping;
+        }
+        const Four square = sums(squares), closing = sums(closings);
+        for (int k = 0; k < 4; ++k) root[k] = std::sqrt(square[k]);
+        const Four inverse = 1 / root, tension = K - KL * inverse + C * closing * (inverse * inverse);
+        for (int k = 0; k < 4; ++k) pull(link[k], d[k] * tension[k], f);
+    }
+#endif
+    for (; link != end; ++link) {
         const Four d = row(x, link->b) - row(x, link->a), w = row(v, link->b) - row(v, link->a);
         const double inverse = 1 / std::sqrt(dot3(d, d));
-        const double tension = link->stiffness - link->stiffness * link->length * inverse + link->damping * dot3(d, w) * (inverse * inverse);
-        const Four pull = d * tension;
-        set_row(f, link->a, row(f, link->a) + pull);
-        set_row(f, link->b, row(f, link->b) - pull);
+        pull(*link, d * (link->stiffness - link->stiffness * link->length * inverse + link->damping * dot3(d, w) * (inverse * inverse)), f);
     }
 }
 

@@ -39,8 +39,7 @@ class NumpyParticles:
         u = d / length[:, None]
         speed = np.einsum("ij,ij->i", self.v[self.b] - self.v[self.a], u)
         pull = (self.stiffness * (length - self.length) + self.damping * speed)[:, None] * u  # [PART05] eq. 7-10
-        f = np.zeros_like(self.x)
-        np.add.at(f, self.a, pull)
-        np.subtract.at(f, self.b, pull)
+        n = len(self.x)  # bincount is several times faster than np.add.at
+        f = np.stack([np.bincount(self.a, p, n) - np.bincount(self.b, p, n) for p in pull.T], axis=1)
         self.v += h * (self.inverse_mass * f + (self.inverse_mass > 0) * self.gravity)
         self.x += 0.5 * h * self.v
