@@ -1,7 +1,7 @@
 """A pendulum and a double pendulum of particles against the rigid engine: the error falls with the allowed stretch.
 
-You see the places of the bobs over time for three stretches with the rigid solution, and the error against the stretch; its
-rate (slope) is printed and asserted. Run: python examples/particle_convergence.py [--out DIR]
+You see the places of the bobs over time for three stretches with the rigid solution, and the error against the
+stretch; its rate (slope) is printed and asserted. Run: python examples/particle_convergence.py [--out DIR]
 """
 
 import numpy as np

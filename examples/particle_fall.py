@@ -1,8 +1,8 @@
 """A link of three particles falls, touches the floor and bounces [PART05 Fig. 10].
 
-Three phases: free fall; the third particle meets the floor and leaves it with 0.8 of its speed (eq. 30); the springs carry
-the shock to the others, and the middle one is pushed to the side. You see the link at some moments, and heights and energy
-over time. Run: python examples/particle_fall.py [--out DIR]
+Three phases: free fall; the third particle meets the floor and leaves it with 0.8 of its speed (eq. 30); the springs
+carry the shock to the others, and the middle one is pushed to the side. You see the link at some moments, and heights
+and energy over time. Run: python examples/particle_fall.py [--out DIR]
 """
 
 import numpy as np

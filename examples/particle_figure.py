@@ -1,7 +1,7 @@
 """A human figure as particles and as rigid links, hanging from a bar by both hands, side by side.
 
-Every link becomes a net of springs with the same mass, centre and inertia. You see both figures in the swing, and how far
-their centres of mass are apart for three allowed stretches. Run: python examples/particle_figure.py [--out DIR]
+Every link becomes a net of springs with the same mass, centre and inertia. You see both figures in the swing, and how
+far their centres of mass are apart for three allowed stretches. Run: python examples/particle_figure.py [--out DIR]
 """
 
 import numpy as np
@@ -49,7 +49,11 @@ def main() -> None:
                 sticks.text(1.1 * n, BAR + 0.08, f"{r.time[k]:.1f} s", ha="center", fontsize=8)
     ground(sticks)
     sticks.set(title="springs; x: joints of the rigid figure", ylabel="z [m]", xticks=[], ylim=(-0.05, BAR + 0.3))
-    apart.set(xlabel="time [s]", ylabel="distance of the centres of mass, per hanging length", title="dotted: the stretch allowed")
+    apart.set(
+        xlabel="time [s]",
+        ylabel="distance of the centres of mass, per hanging length",
+        title="dotted: the stretch allowed",
+    )
     apart.legend()
     figure.savefig(out / "particle_figure.png")
     print(f"look at {out / 'particle_figure.png'}")

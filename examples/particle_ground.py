@@ -1,7 +1,7 @@
 """A rope falls across hills: bouncing ground, springy ground, soft ground, with friction [PART05 eq. 30-32].
 
-The three floors are objects with one method; the rope and the hills are the same. You see the rope at four moments on each.
-Run: python examples/particle_ground.py [--out DIR]
+The three floors are objects with one method; the rope and the hills are the same. You see the rope at four moments on
+each. Run: python examples/particle_ground.py [--out DIR]
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """The eight-particle human falls, stands, and walks [PART05 Fig. 12-15, Table 1].
 
-Free fall from 10 cm until it stands (Fig. 12, 0 to 1 s); six steps planned so that the zero moment point is under the foot,
-realised by PD torques (Fig. 13 and 14, the left leg swings first); the torques (Fig. 15). You see the poses, the planned ZMP
-and the measured centre of pressure inside the support, and the torques of both legs.
-Run: python examples/particle_walk.py [--out DIR]
+Free fall from 10 cm until it stands (Fig. 12, 0 to 1 s); six steps planned so that the zero moment point is under the
+foot, realised by PD torques (Fig. 13 and 14, the left leg swings first); the torques (Fig. 15). You see the poses,
+the planned ZMP and the measured centre of pressure inside the support, and the torques of both legs. Run: python
+examples/particle_walk.py [--out DIR]
 """
 
 import numpy as np

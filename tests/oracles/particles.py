@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ukemi.particles import ParticleSystem
 from ukemi.particles.checks import Array
@@ -17,8 +18,8 @@ class NumpyParticles:
     x: Array
     v: Array
     inverse_mass: Array
-    a: Array
-    b: Array
+    a: NDArray[np.int_]
+    b: NDArray[np.int_]
     length: Array
     stiffness: Array
     damping: Array
@@ -28,8 +29,9 @@ class NumpyParticles:
     def of(cls, system: ParticleSystem) -> NumpyParticles:
         rows = system._link_rows()
         inverse = np.where(system.fixed, 0.0, 1 / system.mass)[:, None]
-        ends = rows[:, :2].astype(int)
-        return cls(system.x.copy(), system.v.copy(), inverse, *ends.T, *rows[:, 2:].T, system.gravity)
+        a, b = rows[:, :2].astype(int).T
+        length, stiffness, damping = rows[:, 2:].T
+        return cls(system.x.copy(), system.v.copy(), inverse, a, b, length, stiffness, damping, system.gravity)
 
     def step(self, h: float) -> None:
         """Drift half a step, kick, drift half a step."""

@@ -1,9 +1,9 @@
 """A figure of the package as particles: rigid links become nets of springs with the same mass, centre and inertia.
 
-A link's pseudo-inertia, the sum of m (r, 1)(r, 1)^T over its mass, holds mass, centre and inertia together. Particles at
-its joints take a small share of it; four more, at the corners of a tetrahedron along the principal axes, carry exactly
-what is left [PART05 eq. 33 for all axes at once]. A link shares one particle with its parent at a ball joint, and two at
-a hinge, along its axis; every pair of particles of a link is joined by a spring.
+A link's pseudo-inertia, the sum of m (r, 1)(r, 1)^T over its mass, holds mass, centre and inertia together. Particles
+at its joints take a small share of it; four more, at the corners of a tetrahedron along the principal axes, carry
+exactly what is left [PART05 eq. 33 for all axes at once]. A link shares one particle with its parent at a ball joint,
+and two at a hinge, along its axis; every pair of particles of a link is joined by a spring.
 """
 
 from __future__ import annotations
@@ -42,27 +42,31 @@ class _Body:
 
     def divide(self) -> tuple[list[tuple[str, Array, float]], list[tuple[Array, float]]]:
         """(name, place, mass) of the shared points, (place, mass) of the tetrahedron."""
-        m = self.pseudo[3, 3]
+        m, com, radii, _ = _principal(self.pseudo)
+        reach = max([float(np.linalg.norm(p - com)) for p in self.points.values()] + [float(radii[-1])])
+        if m <= 0 or reach == 0:
+            raise InvalidInputError(f"link {self.name!r}: expected a body with mass and size, got {m:g} kg")
+        thinnest = THINNEST * reach
+        joints = sum((np.outer(r, r) for r in (np.append(p, 1.0) for p in self.points.values())), np.zeros((4, 4)))
         share = SHARE * m
         while True:
-            rest = self.pseudo - share * sum(
-                (np.outer(r, r) for r in (np.append(p, 1.0) for p in self.points.values())), np.zeros((4, 4))
-            )
-            mass = rest[3, 3]
-            com = rest[:3, 3] / mass if mass > 0 else np.zeros(3)
-            moments, axes = np.linalg.eigh(rest[:3, :3] - mass * np.outer(com, com))
-            if mass > 0 and moments[0] > -1e-12 * max(moments[-1], 1e-30):
+            mass, com, left, axes = _principal(self.pseudo - share * joints)
+            if mass > 0 and left[0] >= min(thinnest, radii[0]) * (1 - 1e-6):
                 break
             share /= 2
-            if share < 1e-6 * m:
-                raise InvalidInputError(f"link {self.name!r}: its inertia leaves no room for particles at its joints")
-        radii = np.sqrt(np.maximum(moments, 0) / mass)
-        reach = max([float(np.linalg.norm(p - com)) for p in self.points.values()] + [float(radii.max())])
-        if reach == 0:
-            raise InvalidInputError(f"link {self.name!r}: a point mass without joints; add it as a particle")
-        radii = np.maximum(radii, THINNEST * reach)
-        corners = com + (CORNERS * radii) @ axes.T
+            if share < 1e-6 * m:  # a thin rod: its joints can take nothing from across it
+                share, (mass, com, left, axes) = 0.01 * m, _principal(self.pseudo - 0.01 * m * joints)
+                break
+        corners = com + (CORNERS * np.maximum(left, thinnest)) @ axes.T
         return [(name, p, share) for name, p in self.points.items()], [(c, mass / 4) for c in corners]
+
+
+def _principal(pseudo: Array) -> tuple[float, Array, Array, Array]:
+    """Mass, centre, radii (root of the second moments per mass, negative where they are), principal axes."""
+    mass = float(pseudo[3, 3])
+    com = pseudo[:3, 3] / (mass or 1.0)
+    moments, axes = np.linalg.eigh(pseudo[:3, :3] - mass * np.outer(com, com))
+    return mass, com, np.sign(moments) * np.sqrt(np.abs(moments) / (abs(mass) or 1.0)), axes
 
 
 def from_model(

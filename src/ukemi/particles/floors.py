@@ -67,7 +67,7 @@ def _row(kind: int, answer: tuple[float, ...], floor: Any) -> tuple[Array, Array
 
 @dataclass(frozen=True)
 class BouncyFloor:
-    """Inelastic collision [eq. 30]: a particle that moves into the floor leaves it with ``restitution`` times its speed.
+    """Inelastic collision [eq. 30]: a particle that moves into the floor leaves it at ``restitution`` times its speed.
 
     Friction, on every floor [eq. 31]: f = -drag v T for the normal force T, at most ``friction`` T; drag [s/m].
     """

@@ -15,9 +15,9 @@ from ukemi.particles.checks import Array
 class Link:
     """A spring and a damper between particles ``a`` and ``b``, slack at ``length`` [m].
 
-    The stiffness [N/m] is given, or follows from ``stretch``: the share of its length that the system's load may stretch
-    the link by. The damping [N s/m] is given, or follows from ``ratio``: the share of critical damping of its two
-    particles.
+    The stiffness [N/m] is given, or follows from ``stretch``: the share of its length that the system's load may
+    stretch the link by. The damping [N s/m] is given, or follows from ``ratio``: the share of critical damping of its
+    two particles.
     """
 
     a: int
@@ -50,9 +50,10 @@ class Link:
 class Hinge:
     """Links ``b -> a`` and ``d -> c`` that turn against each other; the joint of [PART05] Fig. 3 has b = d.
 
-    The angle goes from d -> c to b -> a about ``normal``. ``held``: the rotation plane keeps its direction (eq. 11-12);
-    else the normal is that of the plane the links span at each moment, and the joint is a ball joint whose torque acts in
-    that plane. friction [N m s/rad] (eq. 22); kp [N m/rad] and kd [N m s/rad] of a drive towards the system's targets.
+    The angle goes from d -> c to b -> a about ``normal``. ``held``: the rotation plane keeps its direction (eq.
+    11-12); else the normal is that of the plane the links span at each moment, and the joint is a ball joint whose
+    torque acts in that plane. friction [N m s/rad] (eq. 22); kp [N m/rad] and kd [N m s/rad] of a drive towards the
+    system's targets.
     """
 
     index: int

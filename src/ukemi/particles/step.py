@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -132,7 +133,7 @@ def run(
     start = system.time
     pushed = np.zeros_like(system.x)
     time, states = [system.time], [_sample(system, pushed)]
-    for a, b in zip(edges[:-1], edges[1:], strict=True):
+    for a, b in pairwise(edges):
         if control is not None:
             control(system.time, system)
             _check(system)
@@ -155,4 +156,5 @@ def _sample(system: ParticleSystem, pushed: Array) -> tuple[Array, ...]:
 
 
 def _recording(system: ParticleSystem, time: list[float], states: list[tuple[Array, ...]]) -> Recording:
-    return Recording(np.array(time), *(np.stack(part) for part in zip(*states, strict=True)), mass=system.mass.copy())
+    x, v, angle, torque, pushed, energy = (np.stack(part) for part in zip(*states, strict=True))
+    return Recording(np.array(time), x, v, angle, torque, pushed, energy, system.mass.copy())

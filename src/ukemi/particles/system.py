@@ -32,8 +32,8 @@ class ParticleSystem:
         time: [s].
         force: (n, 3) external forces [N], kept until changed.
         torque: (hinges,) torques [N m], + on link b -> a and - on d -> c [eq. 21].
-        target, target_rate: (hinges,) what the drives of hinges follow: target + target_rate * (time since the last call
-            of `advance`, or since the last sample of `run`).
+        target, target_rate: (hinges,) what the drives of hinges follow: target + target_rate * (time since the last
+            call of `advance`, or since the last sample of `run`).
     """
 
     def __init__(
@@ -139,8 +139,8 @@ class ParticleSystem:
     ) -> Hinge:
         """A joint at b between the links b-a and b-c, or between b-a and d-c; see `Hinge`.
 
-        With a normal the rotation plane is held unless said otherwise; without, it is spanned by the links now, and free
-        to turn with them.
+        With a normal the rotation plane is held unless said otherwise; without, it is spanned by the links now, and
+        free to turn with them.
         """
         i, j, k = (self.number(p) for p in (a, b, c))
         m = j if d is None else self.number(d)
@@ -367,7 +367,9 @@ class ParticleSystem:
     def _apart(self, i: int, j: int) -> float:
         distance = float(np.linalg.norm(self.x[i] - self.x[j]))
         if i == j or distance < 1e-12:
-            raise InvalidInputError(f"particles {i} and {j} stand at the same place, {self.x[i].tolist()}: no direction")
+            raise InvalidInputError(
+                f"particles {i} and {j} stand at the same place, {self.x[i].tolist()}: no direction"
+            )
         return distance
 
     def _set_fixed(self, particles: Sequence[int | str], fixed: bool) -> None:

@@ -1,8 +1,8 @@
 """The eight-particle human of [PART05] Fig. 11 and Table 1, and a walk planned so that its ZMP stays under the foot.
 
-Particles: toe, ankle, knee, hip of the left leg (p1-p4), hip, knee, ankle, toe of the right (p5-p8). The walk goes along
-x; y points to the left. Lengths are the table's in centimetres, masses in kilogrammes. What the paper does not give, and
-what was chosen, stands in docs/papers/part05.md.
+Particles: toe, ankle, knee, hip of the left leg (p1-p4), hip, knee, ankle, toe of the right (p5-p8). The walk goes
+along x; y points to the left. Lengths are the table's in centimetres, masses in kilogrammes. What the paper does not
+give, and what was chosen, stands in docs/papers/part05.md.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def leg(ankle: Array, hip: Array) -> Array:
     along = (SHANK**2 - THIGH**2 + reach**2) / (2 * reach)
     forward = np.cross((0.0, 1.0, 0.0), d / reach)
     knee = ankle + d / reach * along + forward * np.sqrt(SHANK**2 - along**2)
-    return np.stack([ankle + (FOOT, 0, 0), ankle, knee, hip], axis=-2)
+    return np.stack([ankle + np.array((FOOT, 0, 0)), ankle, knee, hip], axis=-2)
 
 
 def posture(left_ankle: Array, right_ankle: Array, hips: Array) -> Array:
@@ -53,15 +53,16 @@ def posture(left_ankle: Array, right_ankle: Array, hips: Array) -> Array:
 def eight_particle_human(height: float = 0.0, floor: Floor | None = None) -> ParticleSystem:
     """The figure standing with its soles ``height`` [m] above the ground, hips over the middle of the feet.
 
-    All joints turn about y in planes that are held, and the line of the hips keeps its direction: the legs move in their
-    sagittal planes, and sideways moments are the planes' to carry. A leg swings about the line of the hips, which can
-    pass no torque about itself: the drive of the hips acts between the thighs, and the friction of both hips in series.
+    All joints turn about y in planes that are held, and the line of the hips keeps its direction: the legs move in
+    their sagittal planes, and sideways moments are the planes' to carry. A leg swings about the line of the hips,
+    which can pass no torque about itself: the drive of the hips acts between the thighs, and the friction of both
+    hips in series.
     """
     ground = SpringFloor(sink=2e-4, drag=1000.0, friction=1.0) if floor is None else floor
     system = ParticleSystem(stretch=1e-3, ratio=0.2, floor=ground)
     side = np.array((0, HIPS / 2, 0))
     foot = np.array((0, 0, height))
-    x = posture(foot + side, foot - side, foot + (FOOT / 2, 0, HIP_HEIGHT))
+    x = posture(foot + side, foot - side, foot + np.array((FOOT / 2, 0, HIP_HEIGHT)))
     for name, place, mass in zip(NAMES, x, MASS, strict=True):
         system.add(place, float(mass), name=name)
     for i in range(7):
@@ -108,7 +109,7 @@ class Plan:
     def torques(self) -> Array:
         """(k, 5): what the joints must give, from each foot upwards, when every sole is pressed at its middle."""
         a = np.gradient(np.gradient(self.x, self.dt, axis=0), self.dt, axis=0)
-        inertial = -MASS[:, None] * (a + (0, 0, 9.81))  # of every particle
+        inertial = -MASS[:, None] * (a + np.array((0, 0, 9.81)))  # of every particle
         ground = -inertial.sum(axis=1)[:, None] * self.share[..., None]  # (k, 2, 3)
         tau = np.zeros((len(self.time), len(JOINTS)))
         for foot, particles, joints in ((0, (0, 1, 2, 3), (0, 1, 2)), (1, (7, 6, 5, 4), (4, 3))):
@@ -144,7 +145,7 @@ def plan_walk(
     [m]: a foot goes from this far behind the other to this far before it.
     """
     end = start + steps * period + shift + 1.0
-    time = np.arange(round(end / dt) + 1) * dt
+    time: Array = np.arange(round(end / dt) + 1, dtype=np.float64) * dt
     ankles = np.zeros((len(time), 2, 3))  # left, right
     ankles[:, 0, 1], ankles[:, 1, 1] = HIPS / 2, -HIPS / 2
     standing = np.ones((len(time), 2), dtype=bool)
