@@ -61,7 +61,7 @@ public:
 
     /// Steps in place; returns how many went well: fewer than asked for when the state left the finite numbers, and then
     /// x and v hold the last good state.
-    long advance(nb::handle x_array, nb::handle v_array, nb::handle external, nb::handle drives, double dt, long steps, double ahead, bool implicit) {
+    long advance(nb::handle x_array, nb::handle v_array, nb::handle external, nb::handle drives, double dt, long steps, bool implicit) {
         double *x_out = state("x", x_array, size()), *v_out = state("v", v_array, size());
         take(x_array, v_array);
         Vec *x = x_.data(), *v = v_.data();
@@ -77,7 +77,7 @@ public:
         long done = 0;
         while (done < steps) {
             const long some = std::min<long>(steps - done, 256);
-            const double time = ahead + static_cast<double>(done) * dt;
+            const double time = static_cast<double>(done) * dt;
             if (implicit) {
                 for (long i = 0; i < some; ++i) stepper_.implicit(x, v, dt, time + static_cast<double>(i) * dt);
             } else {
@@ -172,7 +172,7 @@ void bind_particles(nb::module_& m) {
         .def(nb::init<nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle>(), nb::arg("particles"), nb::arg("links"), nb::arg("hinges"), nb::arg("members"),
              nb::arg("planes"), nb::arg("floor"), nb::arg("heights"), nb::arg("gravity"))
         .def("stable_step", &PyParticles::stable_step, nb::arg("x"), nb::arg("v"))
-        .def("advance", &PyParticles::advance, nb::arg("x"), nb::arg("v"), nb::arg("force"), nb::arg("drives"), nb::arg("dt"), nb::arg("steps"), nb::arg("ahead"), nb::arg("implicit"))
+        .def("advance", &PyParticles::advance, nb::arg("x"), nb::arg("v"), nb::arg("force"), nb::arg("drives"), nb::arg("dt"), nb::arg("steps"), nb::arg("implicit"))
         .def("hinge_state", &PyParticles::hinge_state, nb::arg("x"), nb::arg("v"))
         .def("floor_impulse", &PyParticles::floor_impulse)
         .def_prop_ro("iterations", &PyParticles::iterations);

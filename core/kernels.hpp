@@ -46,7 +46,8 @@ struct Kernels {
     void (*closed_least_norm)(const Tree&, const Loops&, void* memory, double* lambda);
     // particles, see springs.hpp
     void (*springs)(const particles::Link*, std::size_t count, const double* x, const double* v, double* f);
-    void (*kick_and_drift)(const int* which, std::size_t count, double h, const double* inverse_mass, const double* steady, double* x, double* v, double* f);
+    void (*kick_and_drift)(const int* which, std::size_t count, double h, const double* inverse_mass, const double* gravity, const double* steady, double* x,
+                           double* v, double* f);
 };
 
 /// The best level for this processor, chosen once.

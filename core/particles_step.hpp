@@ -25,7 +25,7 @@ public:
         const std::size_t n = system.size();
         const bool plain = system.planes.empty() && system.hinges.empty() && system.floor.kind == Floor::Kind::none;
         set_steady();
-        for (std::size_t i = 0; i < n; ++i) x[i] += v[i] * (0.5 * h), force_[i] = steady_[i];
+        for (std::size_t i = 0; i < n; ++i) x[i] += v[i] * (0.5 * h), force_[i] = plain && alike_ ? Vec{} : steady_[i];
         for (long s = 0; s < steps; ++s) {
             if (plain) {
                 sweep(x, v, h);
@@ -95,6 +95,7 @@ private:
     };
     std::vector<Block> blocks_;
     std::vector<int> order_;
+    bool alike_ = false;  // gravity is all that stays, and no mass is without weight
     std::vector<Vec> steady_, force_, change_, residual_, search_, image_, scaled_, diagonal_;
     std::vector<Direction> direction_;
     std::vector<Contact> contact_;
@@ -103,9 +104,10 @@ private:
     /// links have pulled, while it is still in the cache.
     void sweep(Vec* x, Vec* v, double h) {
         const Kernels& level = kernels();
+        const double* steady = alike_ ? nullptr : &steady_[0].x;
         for (const Block& b : blocks_) {
             level.springs(system.links.data() + b.link, b.links, &x->x, &v->x, &force_[0].x);
-            level.kick_and_drift(order_.data() + b.particle, b.particles, h, system.inverse_mass.data(), &steady_[0].x, &x->x, &v->x, &force_[0].x);
+            level.kick_and_drift(order_.data() + b.particle, b.particles, h, system.inverse_mass.data(), &system.gravity.x, steady, &x->x, &v->x, &force_[0].x);
         }
     }
     void make_blocks() {
@@ -125,7 +127,11 @@ private:
         for (std::size_t i = 0; i < n; ++i) order_[blocks_[last[i]].particle + blocks_[last[i]].particles++] = static_cast<int>(i);
     }
     void set_steady() {
-        for (std::size_t i = 0; i < system.size(); ++i) steady_[i] = external[i] + system.gravity * system.weight[i];
+        alike_ = true;
+        for (std::size_t i = 0; i < system.size(); ++i) {
+            steady_[i] = external[i] + system.gravity * system.weight[i];
+            alike_ &= system.inverse_mass[i] == 0 || (system.weight[i] == system.mass[i] && dot(external[i], external[i]) == 0);
+        }
     }
     void touch(const Vec* x, Vec* v, double h) {
         for (std::size_t i = 0; i < system.size(); ++i) {

@@ -74,13 +74,16 @@ inline void springs(const particles::Link* links, std::size_t count, const doubl
     }
 }
 
-/// v += f h / m, x += h v of the particles named; f starts anew from the forces that stay.
-inline void kick_and_drift(const int* which, std::size_t count, double h, const double* inverse_mass, const double* steady, double* x, double* v, double* f) {
+/// v += f h / m, x += h v of the particles named; f starts anew from the forces that stay. Without these (null) all
+/// particles that move fall alike, and there is less to read.
+inline void kick_and_drift(const int* which, std::size_t count, double h, const double* inverse_mass, const double* gravity, const double* steady, double* x, double* v, double* f) {
+    const Four fall = row(gravity, 0) * h, rest = row(gravity, 0) * 0.0;
     for (const int* i = which; i != which + count; ++i) {
-        const Four after = row(v, *i) + row(f, *i) * (h * inverse_mass[*i]);
+        Four after = row(v, *i) + row(f, *i) * (h * inverse_mass[*i]);
+        if (!steady && inverse_mass[*i] != 0) after = after + fall;
         set_row(v, *i, after);
         set_row(x, *i, row(x, *i) + after * h);
-        set_row(f, *i, row(steady, *i));
+        set_row(f, *i, steady ? row(steady, *i) : rest);
     }
 }
 

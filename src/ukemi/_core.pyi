@@ -105,7 +105,6 @@ class Particles:
         drives: ArrayLike,
         dt: float,
         steps: int,
-        ahead: float,
         implicit: bool,
     ) -> int: ...
     def hinge_state(self, x: _Array, v: _Array) -> _Array: ...

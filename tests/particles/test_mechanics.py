@@ -126,9 +126,7 @@ def test_a_held_plane_keeps_momentum_and_direction() -> None:
     linear = system.momentum()[0]
     system.advance(0.5)
     assert np.ptp(system.x[:, 2]) < ROUNDING  # eq. 12: the plane stays plane and keeps its direction
-    assert np.allclose(
-        system.momentum()[0], linear + np.array((0, 0, 2.5)), atol=1e-10
-    )  # and yet the force acts
+    assert np.allclose(system.momentum()[0], linear + np.array((0, 0, 2.5)), atol=1e-10)  # and yet the force acts
 
 
 def test_perpendicular_planes_meet_in_one_particle() -> None:
@@ -222,3 +220,13 @@ def test_runs_are_the_same_every_time_and_in_pieces() -> None:
     for _ in range(2):
         runs[1].advance(32 * h, h)
     assert np.allclose(runs[0].x, runs[1].x, rtol=0, atol=ROUNDING)
+
+
+def test_masses_and_gravity_may_change_between_runs() -> None:
+    system = ParticleSystem()
+    ball = system.add((0, 0, 0), 2.0)
+    system.advance(1.0)
+    assert system.v[ball, 2] == pytest.approx(-9.81)
+    system.gravity[2], system.mass[ball], system.force[ball] = 0.0, 4.0, (8.0, 0, 0)
+    system.advance(1.0)
+    assert system.v[ball] == pytest.approx((2.0, 0, -9.81))

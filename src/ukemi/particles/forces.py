@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -108,26 +107,23 @@ class Plane:
     particles: frozenset[int]
 
 
-def planes_of(hinges: Iterable[Hinge], given: Iterable[Plane] = ()) -> list[Plane]:
-    """The rotation planes of the held hinges and those given; parallel ones that share particles are one.
+def merged(planes: list[Plane], new: Plane) -> list[Plane]:
+    """Planes with one more; parallel ones that share particles become one.
 
     Raises:
         InvalidInputError: planes that share a particle and are neither parallel nor perpendicular: taking away what
             leaves one of them would leave the other.
     """
-    planes: list[Plane] = []
-    for new in (*given, *(Plane(h.normal, frozenset(h.particles)) for h in hinges if h.held)):
-        apart = []
-        for plane in planes:
-            cosine, shared = abs(np.dot(plane.normal, new.normal)), plane.particles & new.particles
-            if not shared or cosine < 1e-9:
-                apart.append(plane)
-            elif cosine > 1 - 1e-9:
-                new = Plane(plane.normal, plane.particles | new.particles)
-            else:
-                raise InvalidInputError(
-                    f"two planes through particles {sorted(shared)} are neither parallel nor perpendicular: "
-                    "give both the same normal, or a hinge held=False"
-                )
-        planes = [*apart, new]
-    return planes
+    apart = []
+    for plane in planes:
+        cosine, shared = abs(np.dot(plane.normal, new.normal)), plane.particles & new.particles
+        if not shared or cosine < 1e-9:
+            apart.append(plane)
+        elif cosine > 1 - 1e-9:
+            new = Plane(plane.normal, plane.particles | new.particles)
+        else:
+            raise InvalidInputError(
+                f"two planes through particles {sorted(shared)} are neither parallel nor perpendicular: "
+                "give both the same normal, or a hinge held=False"
+            )
+    return [*apart, new]

@@ -109,7 +109,7 @@ def advance(system: ParticleSystem, duration: float, dt: float | None, method: s
 def _advance(system: ParticleSystem, steps: int, h: float, method: str) -> Array:
     drives = np.stack([system.torque, system.target, system.target_rate], axis=1)
     core = system.core
-    done = core.advance(system.x, system.v, system.force, drives, h, steps, 0.0, method == "implicit")
+    done = core.advance(system.x, system.v, system.force, drives, h, steps, method == "implicit")
     system.time += done * h
     if done < steps:
         raise SimulationError(

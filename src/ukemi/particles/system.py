@@ -13,7 +13,7 @@ from ukemi import _core
 from ukemi.errors import InvalidInputError, UnknownNameError
 from ukemi.particles.checks import Array, array, direction, not_negative, positive
 from ukemi.particles.floors import Floor
-from ukemi.particles.forces import Hinge, Link, Plane, equivalent_mass, planes_of
+from ukemi.particles.forces import Hinge, Link, Plane, equivalent_mass, merged
 from ukemi.particles.step import Control, Recording, advance, run
 
 if TYPE_CHECKING:
@@ -57,8 +57,11 @@ class ParticleSystem:
         self._links: list[Link] = []
         self._hinges: list[Hinge] = []
         self._planes: list[Plane] = []
+        self._merged: list[Plane] = []  # with those of the held hinges
         self._floor = floor
         self._compiled: _core.Particles | None = None
+        self._rows = np.zeros((0, 5))
+        self._of: tuple[Array, ...] = ()  # masses and gravity that were compiled
 
     # --- building ---------------------------------------------------------------------------------------------------
 
@@ -160,7 +163,8 @@ class ParticleSystem:
                 raise InvalidInputError(f"hinge {i}-{j}-{k}: the link to particle {end} lies along the normal")
         settings = not_negative("friction", friction), not_negative("kp", kp), not_negative("kd", kd)
         hinge = Hinge(len(self._hinges), i, j, k, m, n, held, *settings)
-        planes_of([*self._hinges, hinge], self._planes)
+        if held:
+            self._merged = merged(self._merged, Plane(n, frozenset(hinge.particles)))
         self._hinges.append(hinge)
         self.torque, self.target, self.target_rate = (
             np.append(u, 0.0) for u in (self.torque, self.target, self.target_rate)
@@ -171,7 +175,7 @@ class ParticleSystem:
     def plane(self, normal: ArrayLike, *particles: int | str) -> Plane:
         """Particles that move as one along a normal, as those of a held hinge do [eq. 12]."""
         plane = Plane(direction("normal", normal), frozenset(self.number(p) for p in particles))
-        planes_of(self._hinges, [*self._planes, plane])
+        self._merged = merged(self._merged, plane)
         self._planes.append(plane)
         self._compiled = None
         return plane
@@ -261,16 +265,14 @@ class ParticleSystem:
         free = ~self.fixed
         kinetic = 0.5 * ((self.mass + self.added_mass)[free, None] * self.v[free] ** 2).sum()
         height = -(self.mass[free] * (self.x[free] @ self.gravity)).sum()
-        rows = self._link_rows()
-        a, b = rows[:, 0].astype(int), rows[:, 1].astype(int)
-        stretched = np.linalg.norm(self.x[b] - self.x[a], axis=1) - rows[:, 2]
-        return float(kinetic + height + 0.5 * (rows[:, 3] * stretched**2).sum())
+        longer = self.stretches() * self._rows[:, 2]
+        return float(kinetic + height + 0.5 * (self._rows[:, 3] * longer**2).sum())
 
     def stretches(self) -> Array:
         """(links,): how much longer each is than slack, as a share of its length."""
-        ends = np.array([(link.a, link.b) for link in self._links], dtype=int).reshape(-1, 2)
-        length = np.array([link.length for link in self._links])
-        stretched: Array = np.linalg.norm(self.x[ends[:, 1]] - self.x[ends[:, 0]], axis=1) / length - 1
+        self.core  # noqa: B018  compiled: its rows are up to date
+        a, b = self._rows[:, :2].astype(int).T
+        stretched: Array = np.linalg.norm(self.x[b] - self.x[a], axis=1) / self._rows[:, 2] - 1
         return stretched
 
     def angles(self) -> Array:
@@ -334,25 +336,27 @@ class ParticleSystem:
 
     @property
     def core(self) -> _core.Particles:
-        """The compiled system; made anew after the structure changed."""
-        if self._compiled is None:
+        """The compiled system; made anew after the structure, a mass or gravity changed."""
+        now = (self.mass, self.added_mass, self.fixed, self.gravity)
+        if self._compiled is None or not all(map(np.array_equal, now, self._of)):
             self._compiled = self._compile()
+            self._of = tuple(np.array(a) for a in now)
         return self._compiled
 
     def _compile(self) -> _core.Particles:
         if not len(self.x):
             raise InvalidInputError("no particles yet")
-        planes = planes_of(self._hinges, self._planes)
-        members = [(k, p) for k, plane in enumerate(planes) for p in sorted(plane.particles)]
+        members = [(k, p) for k, plane in enumerate(self._merged) for p in sorted(plane.particles)]
         floor, heights = np.zeros(16), np.zeros((0, 0))
         if self._floor is not None:
             floor, heights = self._floor.numbers(self.load, float(np.linalg.norm(self.gravity)))
+        self._rows = self._link_rows()
         return _core.Particles(
             np.stack([self.mass + self.added_mass, self.mass, self.fixed], axis=1),
-            self._link_rows(),
+            self._rows,
             np.array([h.row() for h in self._hinges], dtype=np.float64).reshape(-1, 11),
             np.array(members, dtype=np.float64).reshape(-1, 2),
-            np.array([plane.normal for plane in planes], dtype=np.float64).reshape(-1, 3),
+            np.array([plane.normal for plane in self._merged], dtype=np.float64).reshape(-1, 3),
             floor,
             heights,
             self.gravity,
