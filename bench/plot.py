@@ -20,7 +20,7 @@ def plot_scaling(limits: list[Limit], path: Path) -> None:
     axes.set(
         xscale="log",
         xlabel="links, loops or particles",
-        ylabel="time per link, loop or particle and step [ns]",
+        ylabel="time for each of them [ns]",
         ylim=(0, None),
     )
     axes.grid(alpha=0.3)

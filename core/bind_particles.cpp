@@ -73,7 +73,6 @@ public:
             hinge.torque = drive[i][0], hinge.target = drive[i][1], hinge.rate = drive[i][2];
         }
         stepper_.clear();
-        good_x_ = x_, good_v_ = v_;
         long done = 0;
         while (done < steps) {
             const long some = std::min<long>(steps - done, 256);
@@ -83,12 +82,20 @@ public:
             } else {
                 stepper_.semi_implicit(x, v, dt, some, time);
             }
-            if (!finite()) break;
+            if (!stepper_.converged) {
+                stepper_.converged = true;
+                throw InputError("SingularError", "implicit step: conjugate gradients found no velocities in " + std::to_string(stepper_.iterations) +
+                                                      " iterations; take a smaller dt, or masses and stiffnesses that differ less");
+            }
+            if (!finite()) {
+                if (done > 0) write(good_x_, x_out), write(good_v_, v_out);  // else the arrays still hold what came
+                return done;
+            }
             done += some;
-            good_x_ = x_, good_v_ = v_;
+            if (done < steps) good_x_ = x_, good_v_ = v_;
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
         }
-        write(good_x_, x_out), write(good_v_, v_out);
+        write(x_, x_out), write(v_, v_out);
         return done;
     }
     /// (hinges, 3): angle, its rate, torque of the drive at the last step.

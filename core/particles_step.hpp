@@ -11,6 +11,7 @@ public:
     std::vector<Vec> external;  // forces on particles [N]
     std::vector<Vec> impulse;   // of the floor since the last `clear`
     long iterations = 0;        // of the last implicit step
+    bool converged = true;      // every implicit step so far: to six digits at least
 
     explicit Stepper(System s) : system(std::move(s)) {
         const std::size_t n = system.size();
@@ -225,6 +226,7 @@ private:
             for (std::size_t i = 0; i < n; ++i) search_[i] = scaled_[i] + search_[i] * (next / size);
             size = next;
         }
+        converged &= !(size > 1e8 * enough);
     }
     /// scaled = P D^-1 P^T residual; fixed particles stay out of it because their residual is zero.
     void precondition() {

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ukemi.errors import FileFormatError, InvalidInputError, SimulationError, UnknownNameError
+from ukemi.errors import FileFormatError, InvalidInputError, SimulationError, SingularError, UnknownNameError
 from ukemi.particles import BouncyFloor, ParticleSystem, SoftFloor, SpringFloor, Uneven
 from ukemi.particles.walker import eight_particle_human
 
@@ -161,6 +161,18 @@ def test_a_run_that_leaves_the_finite_numbers_keeps_the_last_good_state() -> Non
     assert np.isfinite(system.x).all()
     assert len(caught.value.recording.time) > 3
     assert caught.value.time == system.time
+
+
+def test_an_implicit_step_that_finds_no_answer_says_so_and_changes_nothing() -> None:
+    rope = ParticleSystem(stretch=1e-6)
+    rope.add_many(np.c_[0.1 * np.arange(50), np.zeros((50, 2))], np.random.default_rng(0).uniform(0.1, 10, 50))
+    rope.fix(0)
+    for i in range(49):
+        rope.link(i, i + 1)
+    before = rope.x.copy()
+    with pytest.raises(SingularError, match="smaller dt"):
+        rope.advance(0.5, 0.05, method="implicit")
+    assert np.array_equal(rope.x, before)
 
 
 def test_the_json_form_comes_back_the_same(tmp_path: Path) -> None:
