@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pytest
 from tests.oracles.particles import NumpyParticles
 
+from ukemi import _core
 from ukemi.particles import Hinge, ParticleSystem
 from ukemi.particles.forces import couple, equivalent_mass
 
@@ -27,7 +29,10 @@ def cloud(rng: np.random.Generator, n: int = 12, ratio: float = 0.1) -> Particle
     return system
 
 
-def test_the_core_steps_as_plain_numpy_does() -> None:
+@pytest.mark.parametrize("level", _core.levels())
+def test_the_core_steps_as_plain_numpy_does(level: str, request: pytest.FixtureRequest) -> None:
+    request.addfinalizer(partial(_core.choose_level, _core.level()))
+    _core.choose_level(level)
     system = cloud(np.random.default_rng(1))
     system.gravity = np.array((0.0, 1.0, -9.81))
     system.fix(3)
