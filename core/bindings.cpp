@@ -23,6 +23,7 @@ void bind_closed(nb::module_& m);
 void bind_contact(nb::module_& m);
 void bind_impulse(nb::module_& m);
 void bind_integrator(nb::module_& m);
+void bind_particles(nb::module_& m);
 
 namespace {
 
@@ -293,6 +294,7 @@ NB_MODULE(_core, m) {
     bind_contact(m);
     bind_impulse(m);
     bind_integrator(m);
+    bind_particles(m);
 
     m.def("levels", [] {
         const Kernels* levels[8];

@@ -12,6 +12,7 @@
 #include "impulse.hpp"
 #include "kinematics.hpp"
 #include "rnea.hpp"
+#include "springs.hpp"
 
 UKEMI_BEGIN
 
@@ -162,4 +163,6 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::sweep<ukemi::UKEMI_LEVEL::ImpulseResponse>,
     ukemi::UKEMI_LEVEL::psi_bytes,
     ukemi::UKEMI_LEVEL::inverse_inertia,
+    ukemi::UKEMI_LEVEL::springs,
+    ukemi::UKEMI_LEVEL::kick_and_drift,
 };

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "contact_scene.hpp"
+#include "particles_vec.hpp"
 #include "types.hpp"
 
 namespace ukemi {
@@ -51,6 +52,10 @@ struct Kernels {
     Kernel impulse_response;
     std::size_t (*psi_bytes)(const Tree&, int m);
     void (*inverse_inertia)(const Tree&, const double* q, const int* links, int m, void* memory, double* out);
+    // particles, see springs.hpp
+    void (*springs)(const particles::Link*, std::size_t count, const double* x, const double* v, double* f);
+    void (*kick_and_drift)(const int* which, std::size_t count, double h, const double* inverse_mass, const double* gravity, const double* steady, double* x,
+                           double* v, double* f);
 };
 
 /// The best level for this processor, chosen once.

@@ -4,6 +4,7 @@ Conventions: SI units, radians, z up; quaternions (w, x, y, z); spatial vectors 
 arrays are batch or time axes. See docs/conventions.md.
 """
 
+from ukemi import particles
 from ukemi._core import set_threads, threads
 from ukemi.chain.inverse import Task
 from ukemi.chain.virtual import Directions, Spring
@@ -104,6 +105,7 @@ __all__ = [
     "load",
     "mass_matrix",
     "momentum",
+    "particles",
     "potential_energy",
     "set_threads",
     "stairs",

@@ -149,6 +149,34 @@ class Contacts:
     def loop_forces(self) -> list[float]: ...
     def options(self, accept: float, touch: float, trace: bool) -> None: ...
 
+class Particles:
+    def __init__(
+        self,
+        particles: ArrayLike,
+        links: ArrayLike,
+        hinges: ArrayLike,
+        members: ArrayLike,
+        planes: ArrayLike,
+        floor: ArrayLike,
+        heights: ArrayLike,
+        gravity: ArrayLike,
+    ) -> None: ...
+    def stable_step(self, x: _Array, v: _Array) -> float: ...
+    def advance(
+        self,
+        x: _Array,
+        v: _Array,
+        force: _Array,
+        drives: ArrayLike,
+        dt: float,
+        steps: int,
+        implicit: bool,
+    ) -> int: ...
+    def hinge_state(self, x: _Array, v: _Array) -> _Array: ...
+    def floor_impulse(self) -> _Array: ...
+    @property
+    def iterations(self) -> int: ...
+
 def forward_dynamics(
     tree: Tree, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None, gravity: ArrayLike | None
 ) -> _Array: ...
