@@ -21,13 +21,12 @@ from ukemi.motion.footfalls import (
     Contacts,
     FootfallSettings,
     FootMeasures,
-    Height,
     foot_measures,
     footfalls,
     runs,
     sole_points,
 )
-from ukemi.motion.soles import Sole
+from ukemi.motion.soles import Height, Sole
 from ukemi.motion.trajectory import low_pass
 
 #: Sweeps over the distances between anchors.
@@ -44,7 +43,7 @@ class FootLockSettings:
     cutoff: float = 10.0  # of the correction [Hz]
     #: weights of points that swing (points that stand: 1), and of staying as it was: root [per m], joints [per rad]
     swing: float = 0.1
-    root: float = 0.03
+    root: float = 0.1
     joints: float = 0.01
     iterations: int = 8
     #: the low-pass moves feet off their places again; the whole is repeated

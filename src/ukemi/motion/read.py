@@ -22,8 +22,9 @@ def read_motion(
     up: str | None = None,
     rest_pose: str = "auto",
     fps: float | None = None,
+    skeleton: str | os.PathLike[str] | None = None,
 ) -> Clip:
-    """A clip from a motion file: .bvh.
+    """A clip from a motion file: .bvh, or .amc with its .asf.
 
     Args:
         path: the file.
@@ -31,7 +32,8 @@ def read_motion(
             default what makes the body most like an adult's in size.
         up: ``"y"`` or ``"z"``; by default the axis along which the body is longest.
         rest_pose: whether frame 0 is an added rest pose: ``"drop"`` it, ``"keep"`` it, or find out (``"auto"``).
-        fps: frames per second, where the file does not say it or says it wrongly.
+        fps: frames per second, where the file does not say it (AMC: 120) or says it wrongly.
+        skeleton: the .asf file of an .amc; by default the one beside it with its name or subject number.
 
     Raises:
         FileFormatError: a file that cannot be read; the message begins with file:line.
@@ -51,7 +53,11 @@ def read_motion(
         from ukemi.motion.bvh import read_bvh
 
         return read_bvh(file, unit=scale, up=up, rest_pose=rest_pose, fps=rate)
-    raise InvalidInputError(f"{file}: expected a motion file that ends in .bvh")
+    if extension == ".amc":
+        from ukemi.motion.amc import read_amc
+
+        return read_amc(file, None if skeleton is None else Path(skeleton), unit=scale, up=up, fps=rate)
+    raise InvalidInputError(f"{file}: expected a motion file that ends in .bvh or .amc")
 
 
 def _unit(unit: str | float | None) -> float | None:
