@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike
 from ukemi.dynamics.kinematics import difference, integrate, jacobian, link_poses
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
-from ukemi.motion.figure import ClipFigure
 from ukemi.motion.footfalls import (
     Contacts,
+    Footed,
     FootfallSettings,
     FootMeasures,
     foot_measures,
@@ -63,7 +63,7 @@ class LockedFeet:
 
 
 def lock_feet(
-    figure: ClipFigure,
+    figure: Footed,
     q: ArrayLike,
     fps: float,
     *,

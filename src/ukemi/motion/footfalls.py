@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,6 +35,15 @@ class FootfallSettings:
     #: again with half the speeds, down to the slowest [m/s]
     wander: float = 0.04
     slowest: float = 0.1
+
+
+class Footed(Protocol):
+    """A model whose soles are known: a `ClipFigure`, or what `retarget` gives."""
+
+    @property
+    def model(self) -> Model: ...
+    @property
+    def soles(self) -> Mapping[str, Sole]: ...
 
 
 def sole_points(model: Model, soles: Iterable[Sole], q: ArrayLike) -> Array:

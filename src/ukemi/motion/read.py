@@ -24,7 +24,10 @@ def read_motion(
     fps: float | None = None,
     skeleton: str | os.PathLike[str] | None = None,
 ) -> Clip:
-    """A clip from a motion file: .bvh, or .amc with its .asf.
+    """A clip from a motion file: .bvh, .amc with its .asf, or .npz.
+
+    Markers (.c3d, .trc) and OpenSim's tables (.mot, .sto) are no skeleton that moves: `ukemi.motion.markers` and
+    `ukemi.motion.tables` read them.
 
     Args:
         path: the file.
@@ -57,7 +60,13 @@ def read_motion(
         from ukemi.motion.amc import read_amc
 
         return read_amc(file, None if skeleton is None else Path(skeleton), unit=scale, up=up, fps=rate)
-    raise InvalidInputError(f"{file}: expected a motion file that ends in .bvh or .amc")
+    if extension == ".npz":
+        from ukemi.motion.archive import read_npz
+
+        return read_npz(file)
+    hints = {".c3d": "markers.read_markers", ".trc": "markers.read_markers", ".mot": "tables.read_table"}
+    hint = f"; ukemi.motion.{hints[extension]} reads what is in it" if extension in hints else ""
+    raise InvalidInputError(f"{file}: expected a motion file that ends in .bvh, .amc or .npz{hint}")
 
 
 def _unit(unit: str | float | None) -> float | None:
@@ -73,10 +82,32 @@ def _unit(unit: str | float | None) -> float | None:
 
 
 def write_motion(clip: Clip, path: str | os.PathLike[str]) -> Path:
-    """Writes a clip as .bvh; returns the path."""
+    """Writes a clip; returns the path.
+
+    .bvh: in its own layout, unchanged motions to the last digit. .npz: everything, exactly. .csv: places of joints that
+    move and all rotations (w, x, y, z) over time. .trc: places of all joints as markers, for OpenSim.
+    """
     file = Path(path)
-    if file.suffix.lower() == ".bvh":
+    extension = file.suffix.lower()
+    if extension == ".bvh":
         from ukemi.motion.bvh_writer import write_bvh
 
         return write_bvh(clip, file)
-    raise InvalidInputError(f"{file}: expected a file that ends in .bvh")
+    if extension == ".npz":
+        from ukemi.motion.archive import write_npz
+
+        return write_npz(clip, file)
+    if extension == ".csv":
+        from ukemi.motion.tables import write_table
+
+        columns = {}
+        for j, name in enumerate(clip.skeleton.names):
+            for k, axis in enumerate("xyz" if j in clip.translations else ""):
+                columns[f"{name}.{axis}"] = clip.translations[j][:, k]
+            columns |= {f"{name}.q{axis}": clip.rotations[:, j, k] for k, axis in enumerate("wxyz")}
+        return write_table(file, clip.time, columns)
+    if extension == ".trc":
+        from ukemi.motion.markers import Markers, write_trc
+
+        return write_trc(Markers(clip.skeleton.names, clip.fps, clip.positions, name=clip.name), file)
+    raise InvalidInputError(f"{file}: expected a file that ends in .bvh, .npz, .csv or .trc")
