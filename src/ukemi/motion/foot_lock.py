@@ -26,7 +26,7 @@ from ukemi.motion.footfalls import (
     runs,
     sole_points,
 )
-from ukemi.motion.soles import Height, Sole
+from ukemi.motion.soles import Height, Sole, above_ground
 from ukemi.motion.trajectory import low_pass
 
 #: Sweeps over the distances between anchors.
@@ -83,11 +83,11 @@ def lock_feet(
     touching = footfalls(points, fps, settings=footfall, height=height) if contacts is None else np.asarray(contacts)
     anchors, touching = contact_anchors(points, touching, soles, height)
     targets = foot_targets(points, touching, anchors, fps, s, height)
-    weights = np.where(touching, 1.0, s.swing)
+    weights = np.where(touching, 1.0, s.swing)[..., None].repeat(3, axis=-1)
     columns = _leg_columns(model, soles)
     result = start
     for _ in range(s.rounds):
-        reached = _follow(model, soles, result, start, targets, weights, columns, s)
+        reached = _follow(model, soles, result, start, targets, weights, columns, s, height)
         correction = low_pass(difference(model, start, reached), fps, s.cutoff)
         result = integrate(model, start, correction, 1.0)
     return LockedFeet(
@@ -202,13 +202,17 @@ def _follow(
     weights: Array,
     columns: list[int],
     s: FootLockSettings,
+    height: Height | None,
 ) -> Array:
     """Damped least squares, all frames at once: sum w |target - p|^2 + |stay (q - start)|^2."""
     stay = np.array([s.root if column < 6 else s.joints for column in columns])
     for _ in range(s.iterations):
         J, p = _point_jacobians(model, soles, q)
-        J = np.sqrt(weights.reshape(len(q), -1)).repeat(3, axis=1)[:, :, None] * J[:, :, columns]
-        e = (np.sqrt(weights)[..., None] * (targets - p)).reshape(len(q), -1)
+        root = np.sqrt(weights)
+        sunk = above_ground(p, height) < 0.0
+        root[..., 2] = np.where(sunk, 1.0, root[..., 2])  # what is in the ground has to rise
+        J = root.reshape(len(q), -1)[:, :, None] * J[:, :, columns]
+        e = (root * (targets - p)).reshape(len(q), -1)
         away = difference(model, start, q)[:, columns]
         H = np.einsum("fri,frj->fij", J, J) + np.diag(stay**2)
         g = np.einsum("fri,fr->fi", J, e) - stay**2 * away
