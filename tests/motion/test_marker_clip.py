@@ -27,13 +27,19 @@ def dressed(clip: uk.Clip, knees: bool = True) -> Markers:
     """Markers of Plug-in Gait and clusters, where they would be on the walk's body."""
     back, out, down = (ASIS * share for share in HIP)
     hip = 0.046 * 1.75
-    spots: dict[str, tuple[str, tuple[float, float, float]]] = {"C7": ("Neck", (-0.05, 0, 0)), "CLAV": ("Neck", (0.05, 0, 0))}
+    spots: dict[str, tuple[str, tuple[float, float, float]]] = {
+        "C7": ("Neck", (-0.05, 0, 0)),
+        "CLAV": ("Neck", (0.05, 0, 0)),
+    }
     for letter, side, sign in (("L", "Left", 1.0), ("R", "Right", -1.0)):
         # the regression has to find the joint: hips stand `out` beside the middle
         spots[f"{letter}ASI"] = ("Hips", (back, sign * hip / out * 0.5 * ASIS, down))
         spots[f"{letter}PSI"] = ("Hips", (back - 0.15, sign * 0.04, down))
         if knees:
-            spots |= {f"{letter}LFC": (f"{side}Leg", (0, sign * 0.05, 0)), f"{letter}MFC": (f"{side}Leg", (0, -sign * 0.05, 0))}
+            spots |= {
+                f"{letter}LFC": (f"{side}Leg", (0, sign * 0.05, 0)),
+                f"{letter}MFC": (f"{side}Leg", (0, -sign * 0.05, 0)),
+            }
             spots |= {f"{letter}LMAL": (f"{side}Foot", (0, sign * 0.04, 0))}
             spots |= {f"{letter}MMAL": (f"{side}Foot", (0, -sign * 0.04, 0))}
         for k, p in enumerate([(0.08, 0.0, -0.1), (0.02, 0.09, -0.2), (0.0, 0.08, -0.3)], 1):
@@ -42,8 +48,8 @@ def dressed(clip: uk.Clip, knees: bool = True) -> Markers:
         spots |= {f"{letter}HEE": (f"{side}Foot", (-0.06, 0, -0.04)), f"{letter}TOE": (f"{side}Foot", (0.15, 0, -0.04))}
         spots |= {f"{letter}SHO": (f"{side}Arm", (0, 0, 0.05)), f"{letter}ELB": (f"{side}ForeArm", (0, sign * 0.04, 0))}
         spots |= {f"{letter}WRA": (f"{side}Hand", (0.02, 0, 0)), f"{letter}WRB": (f"{side}Hand", (-0.02, 0, 0))}
-    p = np.stack([placed(clip, joint, spot) for joint, spot in spots.values()], axis=1)
-    return Markers(tuple(f"Walker:{name}" for name in spots), clip.fps, p, name="walk")
+    positions = np.stack([placed(clip, joint, spot) for joint, spot in spots.values()], axis=1)
+    return Markers(tuple(f"Walker:{name}" for name in spots), clip.fps, positions, name="walk")
 
 
 @pytest.fixture(scope="module")

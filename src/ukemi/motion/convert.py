@@ -14,7 +14,7 @@ from ukemi.motion.read import read_motion, write_motion
 from ukemi.motion.sampling import sample
 from ukemi.motion.tables import read_table, write_table
 
-CLIPS, MARKERS, TABLES = (".bvh", ".amc", ".npz"), (".c3d", ".trc"), (".mot", ".sto", ".csv")
+CLIPS, MARKERS, TABLES = (".bvh", ".amc", ".npz", ".json", ".txt"), (".c3d", ".trc"), (".mot", ".sto", ".csv")
 
 
 def convert(

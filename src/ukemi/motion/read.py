@@ -25,7 +25,7 @@ def read_motion(
     skeleton: str | os.PathLike[str] | None = None,
     static: str | os.PathLike[str] | None = None,
 ) -> Clip:
-    """A clip from a motion file: .bvh, .amc with its .asf, .npz, or markers (.c3d, .trc).
+    """A clip from a motion file: .bvh, .amc with its .asf, .npz, markers (.c3d, .trc), or DeepMimic's .json or .txt.
 
     Markers become a skeleton between joint centres (`ukemi.motion.marker_clip`); `ukemi.motion.markers` gives them as
     they are, with what force plates measured. `ukemi.motion.tables` reads OpenSim's tables (.mot, .sto).
@@ -71,8 +71,12 @@ def read_motion(
         from ukemi.motion.markers import read_markers
 
         return clip_from_markers(read_markers(file, up=up), None if static is None else read_markers(Path(static)))
+    if extension in (".json", ".txt"):
+        from ukemi.motion.deepmimic import read_deepmimic
+
+        return read_deepmimic(file, rate)
     hint = "; ukemi.motion.tables.read_table reads what is in it" if extension in (".mot", ".sto") else ""
-    raise InvalidInputError(f"{file}: expected a motion file that ends in .bvh, .amc, .npz, .c3d or .trc{hint}")
+    raise InvalidInputError(f"{file}: expected a motion file that ends in .bvh, .amc, .npz, .c3d, .trc or .json{hint}")
 
 
 def _unit(unit: str | float | None) -> float | None:
