@@ -38,7 +38,7 @@ JOINTS = (
     ("left_wrist", 13, 0, (0.0, -0.258947, 0.0)),
 )
 NUMBERS = 4 + sum(count for _, _, count, _ in JOINTS)
-#: Published quaternions are blends of others, and up to so much off unit length (its jump: 0.012); they are made unit.
+#: Published quaternions are blends of others, and up to so much off unit length (its jump: 0.017); they are made unit.
 UNEVEN = 0.2
 #: Front and bottom of the foot's box, from the ankle [m].
 TOE, SOLE = 0.1335, -0.05
