@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from cases import batch, closed, hand
+from cases import batch, closed, hand, imports, inside_core, particles, python_calls, scaling
 from inside.build import build
 from inside.session import Session
 from machine import commit, machine, pin_to_one_core, versions

@@ -4,6 +4,9 @@ Conventions: SI units, radians, z up; quaternions (w, x, y, z); spatial vectors 
 arrays are batch or time axes. See docs/conventions.md.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from ukemi import particles
 from ukemi._core import set_threads, threads
 from ukemi.chain.inverse import Task
@@ -41,12 +44,39 @@ from ukemi.sim.simulation import Simulation
 from ukemi.sim.tie import Tie
 from ukemi.sim.world import World
 
+if TYPE_CHECKING:
+    from ukemi.motion.clip import Clip
+    from ukemi.motion.figure import ClipFigure, figure_from_clip
+    from ukemi.motion.read import read_motion, write_motion
+    from ukemi.motion.retarget import retarget
+
 __version__ = "0.1.0"
+
+#: Names whose rooms are loaded when they are first asked for: name -> module.
+_LATE = {
+    "Clip": "ukemi.motion.clip",
+    "ClipFigure": "ukemi.motion.figure",
+    "figure_from_clip": "ukemi.motion.figure",
+    "read_motion": "ukemi.motion.read",
+    "retarget": "ukemi.motion.retarget",
+    "write_motion": "ukemi.motion.read",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATE:
+        raise AttributeError(f"module 'ukemi' has no attribute {name!r}")
+    value: object = getattr(import_module(_LATE[name]), name)
+    globals()[name] = value
+    return value
+
 
 __all__ = [
     "Box",
     "Builder",
     "Capsule",
+    "Clip",
+    "ClipFigure",
     "Condition",
     "Connection",
     "ConvexMesh",
@@ -90,6 +120,7 @@ __all__ = [
     "contact_forces",
     "difference",
     "energy",
+    "figure_from_clip",
     "forward_dynamics",
     "hand",
     "human",
@@ -107,7 +138,10 @@ __all__ = [
     "momentum",
     "particles",
     "potential_energy",
+    "read_motion",
+    "retarget",
     "set_threads",
     "stairs",
     "threads",
+    "write_motion",
 ]

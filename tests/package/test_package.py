@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "ukemi"
 
 #: rooms in the order data walks through them; each may import from those before it
-ROOMS = ["errors", "_core", "particles", "model", "dynamics", "chain", "contact", "sim", "report", "cli"]
+ROOMS = ["errors", "_core", "particles", "model", "motion", "dynamics", "chain", "contact", "sim", "report", "cli"]
 #: sim asks report for a progress bar, late and only when wanted; a recording is drawn by report
 #: particles stand alone; only their conversion asks for the figure it converts
 LATE = {("sim", "report"), ("particles", "model"), ("particles", "dynamics")}
@@ -68,7 +68,9 @@ def test_the_stub_names_what_the_core_has() -> None:
             assert re.findall(r"(\w+): ", signature.split(")")[0]) == arguments, (name, signature)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/chains.md", "docs/hand.md", "docs/particles.md"])
+@pytest.mark.parametrize(
+    "page", ["README.md", "docs/index.md", "docs/chains.md", "docs/hand.md", "docs/particles.md", "docs/motion.md"]
+)
 def test_snippets_in_the_documentation_run(page: str, tmp_path: Path) -> None:
     snippets = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     assert snippets

@@ -21,7 +21,7 @@ from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array, frozen, positive
 from ukemi.model.builder import Builder
 from ukemi.model.description import WORLD
-from ukemi.model.figures.bones import bone
+from ukemi.model.figures.bones import rod
 from ukemi.model.figures.hand_data import (
     AAOS,
     ABDUCTION_WHEN_BENT,
@@ -186,7 +186,7 @@ def _parts(sign: float, scale: float) -> list[_Part]:
             last = k == len(joints) - 1
             reach = BONES[name][segment] + (BONES[name]["pulp"] if last else 0.0)
             # the tip's round end stays within the pulp
-            flesh = bone(
+            flesh = rod(
                 (0, 0, 0), scale * along * (reach - (RADII[name][k] / 2 if last else 0)), scale * RADII[name][k]
             )
             tip = {f"{name}_tip": frozen(scale * reach * along)} if last else {}
@@ -197,7 +197,7 @@ def _parts(sign: float, scale: float) -> list[_Part]:
     turned = METACARPAL_BASES["index"][2]
     along = place(np.cos(turned), np.sin(turned)) / scale
     insertion = place(*THUMB_INSERTION)
-    seat = bone((0, 0, 0), insertion, scale * 6e-3)
+    seat = rod((0, 0, 0), insertion, scale * 6e-3)
     parts.append(_Part("thumb_trapezium", "hand", "thumb_cmc1", (sign * along,), place(*THUMB_BASE), (seat,), {}))
     bends = (np.array((-sign, 0.0, 0.0)),)
     thumb = [("metacarpal", "cmc2", (-bends[0],)), ("proximal", "mcp", bends), ("distal", "ip", bends)]

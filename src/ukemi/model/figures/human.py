@@ -24,7 +24,7 @@ from ukemi.model.figures.anthropometry import (
     PRONATION,
     Sex,
 )
-from ukemi.model.figures.bones import Place, bone
+from ukemi.model.figures.bones import BODY_DENSITY, bone
 from ukemi.model.figures.hand import HandKind, Side, add_hand
 from ukemi.model.figures.hand_data import LENGTH_OF_STATURE
 from ukemi.model.inertia import MassProperties
@@ -47,7 +47,6 @@ CLAVICLE_MASS = 0.012
 SOLE = (0.19, 0.12)
 SOLE_AHEAD = 0.045
 SOLE_THICKNESS = 0.05
-BODY_DENSITY = 1000.0  # of the capsules drawn around the bones [kg/m^3]
 
 SIDES: tuple[tuple[Side, float], ...] = (("left", 1.0), ("right", -1.0))
 
@@ -164,12 +163,6 @@ class _Body:
         return MassProperties.of(mass * heavier, properties.com, np.array(inertia) * heavier * larger)
 
 
-def _bone(mass: float, start: Place, end: Place) -> Capsule:
-    """A capsule from start to end that holds the mass at the density of the body."""
-    length = float(np.linalg.norm(np.subtract(end, start)))
-    return bone(start, end, float(np.sqrt(mass / (BODY_DENSITY * np.pi * length))))
-
-
 def _add(
     b: Builder,
     name: str,
@@ -261,7 +254,7 @@ def _clavicle_end(body: _Body, sign: float) -> tuple[float, float, float]:
 
 def _clavicle(body: _Body, sign: float) -> MassProperties:
     mass = CLAVICLE_MASS * body.mass
-    solid = _bone(mass, (0, 0, 0), _clavicle_end(body, sign)).mass_properties(BODY_DENSITY)
+    solid = bone(mass, (0, 0, 0), _clavicle_end(body, sign)).mass_properties(BODY_DENSITY)
     return MassProperties(mass, solid.com, frozen(mass / solid.mass * solid.inertia))
 
 
@@ -272,13 +265,13 @@ def _arm(b: Builder, body: _Body, side: Side, sign: float) -> None:
     parent = trunk
     if body.dof == 40:
         clavicle, shoulder = _clavicle(body, sign), _clavicle_end(body, sign)
-        bone = _bone(clavicle.mass, (0, 0, 0), shoulder)
+        collar = bone(clavicle.mass, (0, 0, 0), shoulder)
         place = _clavicle_place(body, sign)
         parent = f"{side}_clavicle"
-        _add(b, parent, trunk, Spherical(), f"{side}_sternoclavicular", place, clavicle, [bone])
+        _add(b, parent, trunk, Spherical(), f"{side}_sternoclavicular", place, clavicle, [collar])
     upper, lower, grip = body.length("upper_arm"), body.length("forearm"), body.length("hand")
     arm, forearm, hand = body.limb("upper_arm"), body.limb("forearm"), None
-    hand_bone = _bone(body.de_leva("hand", 0, -1).mass, (0, 0, 0), (0, 0, -2 * grip))
+    hand_bone = bone(body.de_leva("hand", 0, -1).mass, (0, 0, 0), (0, 0, -2 * grip))
     _add(
         b,
         f"{side}_upper_arm",
@@ -287,9 +280,9 @@ def _arm(b: Builder, body: _Body, side: Side, sign: float) -> None:
         f"{side}_shoulder",
         shoulder,
         arm,
-        [_bone(arm.mass, (0, 0, 0), (0, 0, -upper))],
+        [bone(arm.mass, (0, 0, 0), (0, 0, -upper))],
     )
-    shapes: list[Shape] = [_bone(body.de_leva("forearm", 0, -1).mass, (0, 0, 0), (0, 0, -lower))]
+    shapes: list[Shape] = [bone(body.de_leva("forearm", 0, -1).mass, (0, 0, 0), (0, 0, -lower))]
     at_wrist = Pose((0, 0, -lower))
     if body.dof == 40:
         hand = body.limb("hand")
@@ -344,9 +337,9 @@ def _leg(b: Builder, body: _Body, side: str, sign: float) -> None:
         f"{side}_hip",
         hip,
         thigh,
-        [_bone(thigh.mass, (0, 0, 0), (0, 0, -upper))],
+        [bone(thigh.mass, (0, 0, 0), (0, 0, -upper))],
     )
-    shapes: list[Shape] = [_bone(shank.mass, (0, 0, 0), (0, 0, -lower))]
+    shapes: list[Shape] = [bone(shank.mass, (0, 0, 0), (0, 0, -lower))]
     if body.dof == 16:
         shank = shank + foot.moved(at_ankle)
         shapes.append(Box(sole.size, at=at_ankle @ sole.at))
