@@ -18,6 +18,7 @@ namespace ukemi {
 
 void bind_closed(nb::module_& m);
 void bind_integrator(nb::module_& m);
+void bind_filter(nb::module_& m);
 
 namespace {
 
@@ -275,6 +276,7 @@ NB_MODULE(_core, m) {
 
     bind_closed(m);
     bind_integrator(m);
+    bind_filter(m);
 
     m.def("levels", [] {
         const Kernels* levels[8];

@@ -13,6 +13,9 @@
 
 UKEMI_BEGIN
 
+std::size_t filter_bytes();  // filter_kernels.cpp
+void run_filter_step(FilterData&, const FilterInput&);
+
 namespace {
 
 /// Runs packs over the states; the last pack overlaps the one before it, so that no state's rounding depends on how
@@ -149,4 +152,6 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::closed_jacobian,
     ukemi::UKEMI_LEVEL::closed_pivots,
     ukemi::UKEMI_LEVEL::closed_least_norm,
+    ukemi::UKEMI_LEVEL::filter_bytes,
+    ukemi::UKEMI_LEVEL::run_filter_step,
 };
