@@ -15,6 +15,7 @@ UKEMI_BEGIN
 
 std::size_t filter_bytes();  // filter_kernels.cpp
 void run_filter_step(FilterData&, const FilterInput&);
+int run_plan(PlanData&);
 
 namespace {
 
@@ -154,4 +155,5 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::closed_least_norm,
     ukemi::UKEMI_LEVEL::filter_bytes,
     ukemi::UKEMI_LEVEL::run_filter_step,
+    ukemi::UKEMI_LEVEL::run_plan,
 };

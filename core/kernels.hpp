@@ -8,6 +8,7 @@ namespace ukemi {
 
 struct FilterData;
 struct FilterInput;
+struct PlanData;
 
 /// A batch of independent states: each array by its first element and the distance between states (0: shared by all).
 struct Batch {
@@ -49,6 +50,7 @@ struct Kernels {
     // the dynamics filter, see filter.hpp
     std::size_t (*filter_bytes)();  // per body, of each of the four work arrays
     void (*filter_step)(FilterData&, const FilterInput&);
+    int (*plan_solve)(PlanData&);
 };
 
 /// The best level for this processor, chosen once.
