@@ -28,6 +28,9 @@ from ukemi.model.model import Model
 from ukemi.model.pose import Pose
 from ukemi.model.readers.load import load
 from ukemi.model.shapes import Box, Capsule, ConvexMesh, Cylinder, Sphere
+from ukemi.motion.clip import Clip
+from ukemi.motion.figure import ClipFigure, figure_from_clip
+from ukemi.motion.read import read_motion, write_motion
 from ukemi.sim.connection import Connection
 from ukemi.sim.figure import Figure
 from ukemi.sim.recording import Recording
@@ -40,6 +43,8 @@ __all__ = [
     "Box",
     "Builder",
     "Capsule",
+    "Clip",
+    "ClipFigure",
     "Connection",
     "ConvexMesh",
     "Cylinder",
@@ -73,6 +78,7 @@ __all__ = [
     "center_of_mass",
     "difference",
     "energy",
+    "figure_from_clip",
     "forward_dynamics",
     "human",
     "integrate",
@@ -85,6 +91,8 @@ __all__ = [
     "mass_matrix",
     "momentum",
     "potential_energy",
+    "read_motion",
     "set_threads",
     "threads",
+    "write_motion",
 ]

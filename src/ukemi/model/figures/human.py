@@ -15,6 +15,7 @@ from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import frozen, positive
 from ukemi.model.builder import Builder
 from ukemi.model.figures.anthropometry import CC00_HEIGHT, CC00_MASS, CC00_TABLE_3, DE_LEVA, HINGE_RANGES, Sex
+from ukemi.model.figures.bones import BODY_DENSITY, bone
 from ukemi.model.inertia import MassProperties
 from ukemi.model.joints import Free, Joint, Revolute, Spherical
 from ukemi.model.model import Model
@@ -35,7 +36,6 @@ CLAVICLE_MASS = 0.012
 SOLE = (0.19, 0.12)
 SOLE_AHEAD = 0.045
 SOLE_THICKNESS = 0.05
-BODY_DENSITY = 1000.0  # of the capsules drawn around the bones [kg/m^3]
 
 SIDES = (("left", 1.0), ("right", -1.0))
 
@@ -138,20 +138,6 @@ class _Body:
         return MassProperties.of(mass * heavier, properties.com, np.array(inertia) * heavier * larger)
 
 
-def _bone(mass: float, start: tuple[float, float, float], end: tuple[float, float, float]) -> Capsule:
-    """A capsule from start to end that holds the mass at the density of the body."""
-    a, b = np.array(start), np.array(end)
-    length = float(np.linalg.norm(b - a))
-    z = (b - a) / length
-    x = np.cross((0.0, 1.0, 0.0), z) if abs(z[1]) < 0.9 else np.cross((1.0, 0.0, 0.0), z)
-    x /= np.linalg.norm(x)
-    R = np.stack([x, np.cross(z, x), z], axis=1)
-    radius = float(np.sqrt(mass / (BODY_DENSITY * np.pi * length)))
-    at = Pose.from_matrix(np.block([[R, (0.5 * (a + b))[:, None]], [np.array([[0.0, 0, 0, 1]])]]))
-    # the round ends reach half a radius beyond the joints, so that neighbours meet
-    return Capsule(radius, max(length - radius, 0.25 * length), at=at)
-
-
 def _add(
     b: Builder,
     name: str,
@@ -224,7 +210,7 @@ def _clavicle_end(body: _Body, sign: float) -> tuple[float, float, float]:
 
 def _clavicle(body: _Body, sign: float) -> MassProperties:
     mass = CLAVICLE_MASS * body.mass
-    solid = _bone(mass, (0, 0, 0), _clavicle_end(body, sign)).mass_properties(BODY_DENSITY)
+    solid = bone(mass, (0, 0, 0), _clavicle_end(body, sign)).mass_properties(BODY_DENSITY)
     return MassProperties(mass, solid.com, frozen(mass / solid.mass * solid.inertia))
 
 
@@ -235,13 +221,13 @@ def _arm(b: Builder, body: _Body, side: str, sign: float) -> None:
     parent = trunk
     if body.dof == 40:
         clavicle, shoulder = _clavicle(body, sign), _clavicle_end(body, sign)
-        bone = _bone(clavicle.mass, (0, 0, 0), shoulder)
+        flesh = bone(clavicle.mass, (0, 0, 0), shoulder)
         place = _clavicle_place(body, sign)
         parent = f"{side}_clavicle"
-        _add(b, parent, trunk, Spherical(), f"{side}_sternoclavicular", place, clavicle, [bone])
+        _add(b, parent, trunk, Spherical(), f"{side}_sternoclavicular", place, clavicle, [flesh])
     upper, lower, grip = body.length("upper_arm"), body.length("forearm"), body.length("hand")
     arm, forearm, hand = body.limb("upper_arm"), body.limb("forearm"), None
-    hand_bone = _bone(body.de_leva("hand", 0, -1).mass, (0, 0, 0), (0, 0, -2 * grip))
+    hand_bone = bone(body.de_leva("hand", 0, -1).mass, (0, 0, 0), (0, 0, -2 * grip))
     _add(
         b,
         f"{side}_upper_arm",
@@ -250,9 +236,9 @@ def _arm(b: Builder, body: _Body, side: str, sign: float) -> None:
         f"{side}_shoulder",
         shoulder,
         arm,
-        [_bone(arm.mass, (0, 0, 0), (0, 0, -upper))],
+        [bone(arm.mass, (0, 0, 0), (0, 0, -upper))],
     )
-    shapes: list[Shape] = [_bone(body.de_leva("forearm", 0, -1).mass, (0, 0, 0), (0, 0, -lower))]
+    shapes: list[Shape] = [bone(body.de_leva("forearm", 0, -1).mass, (0, 0, 0), (0, 0, -lower))]
     at_wrist = Pose((0, 0, -lower))
     if body.dof == 40:
         hand = body.limb("hand")
@@ -285,9 +271,9 @@ def _leg(b: Builder, body: _Body, side: str, sign: float) -> None:
     at_ankle = Pose((0, 0, -lower))
     at_sole = Pose((SOLE_AHEAD * s, 0, -ankle))
     _add(
-        b, f"{side}_thigh", base, Spherical(), f"{side}_hip", hip, thigh, [_bone(thigh.mass, (0, 0, 0), (0, 0, -upper))]
+        b, f"{side}_thigh", base, Spherical(), f"{side}_hip", hip, thigh, [bone(thigh.mass, (0, 0, 0), (0, 0, -upper))]
     )
-    shapes: list[Shape] = [_bone(shank.mass, (0, 0, 0), (0, 0, -lower))]
+    shapes: list[Shape] = [bone(shank.mass, (0, 0, 0), (0, 0, -lower))]
     if body.dof == 16:
         shank = shank + foot.moved(at_ankle)
         shapes.append(Box(sole.size, at=at_ankle @ sole.at))
