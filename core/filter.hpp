@@ -441,9 +441,10 @@ inline void filter_impulse(FilterData& d, const BodyMotion* B, const In<double>&
         point_row(tree, B, q, d.points[p], read3(d.place + 3 * p), g.n, row);
         double speed = 0;
         for (int j = 0; j < n; ++j) speed += row[j] * d.v_new[j];
-        if (g.height + speed * dt < -1e-7) d.set[p] = 1, any = true;
+        if (g.height + speed * dt < std::fmin(-1e-7, g.height)) d.set[p] = 2, any = true;  // it will be down after this step, if it is meant to
     }
     if (!any) return;
+    constexpr double rise = 0.02;  // a point found below the floor comes up no faster than this [m/s]
     const int edges = friction_edges(d, d.set, d.edge);
     for (int i = 0; i < n * n; ++i) d.factor[i] = d.M[i];
     factorize(tree, d.factor);
@@ -452,7 +453,7 @@ inline void filter_impulse(FilterData& d, const BodyMotion* B, const In<double>&
     for (int p = 0; p < d.np; ++p) {
         if (!d.set[p]) continue;
         const Ground g = ground_under(d.floor, read3(d.place + 3 * p));
-        const Vec3<double> goal = d.floor.velocity - g.n * (d.down[p] ? 0.0 : g.height / dt);
+        const Vec3<double> goal = d.floor.velocity - g.n * (d.down[p] ? 0.0 : std::fmax(g.height / dt, -rise));
         for (int k = 0; k < 4; ++k, ++e) {
             double *j = d.grasp + e * d.stride, *r = d.response + e * d.stride;
             std::memset(j, 0, static_cast<std::size_t>(d.stride) * sizeof(double));
@@ -491,11 +492,12 @@ inline void filter_step(FilterData& d, const FilterInput& in) {
         point_motion(reference, d.points[p], d.ref_place + 3 * p, d.ref_velocity + 3 * p, d.ref_acceleration + 3 * p);
         // contact is what the simulated state shows; the schedule only says what is wanted
         if (!(in.share[p] > 0)) {
-            d.down[p] = 0;
+            d.down[p] = d.set[p] = 0;
         } else if (!d.down[p]) {
             const Vec3<double> x = read3(d.place + 3 * p);
             const Ground g = ground_under(d.floor, x);
-            if (g.height < 2e-5 && dot(g.n, read3(d.velocity + 3 * p) - d.floor.velocity) < 1e-2) {
+            const double speed = dot(g.n, read3(d.velocity + 3 * p) - d.floor.velocity);
+            if (d.set[p] == 2 || (g.height < 1e-4 && std::fabs(speed) < 1e-2)) {
                 d.down[p] = 1;
                 write3(d.anchor + 3 * p, x - g.n * g.height);
             }

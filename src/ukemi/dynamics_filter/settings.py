@@ -55,7 +55,7 @@ class Settings:
     plan_place: float = 100.0
     plan_velocity: float = 10.0
     plan_spin: float = 100.0
-    plan_force: float = 1e-4
+    plan_force: float = 1e-6
     plan_last: float = 10.0
     upright: float = 3.0
     ramp: float = 0.06
