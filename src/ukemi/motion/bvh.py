@@ -58,6 +58,7 @@ class _Tree:
     offsets: list[list[float]] = field(default_factory=list)
     channels: list[tuple[str, ...]] = field(default_factory=list)
     ends: list[tuple[int, list[float]]] = field(default_factory=list)
+    uses: dict[str, int] = field(default_factory=dict)
 
 
 def _hierarchy(lines: Lines) -> _Tree:
@@ -80,7 +81,7 @@ def _hierarchy(lines: Lines) -> _Tree:
         if (kind == "ROOT" and not open_joints) or (kind == "JOINT" and inside):
             if open_joints and len(tree.channels) <= open_joints[-1]:
                 tree.channels.append(())  # a joint without CHANNELS
-            tree.names.append(_unique(lines.rest(until="{") or "joint", tree.names))
+            tree.names.append(_unique(lines.rest(until="{") or "joint", tree))
             tree.parents.append(open_joints[-1] if open_joints else -1)
             lines.expect("{")
             tree.offsets.append(_offset(lines))
@@ -99,13 +100,12 @@ def _hierarchy(lines: Lines) -> _Tree:
             )
 
 
-def _unique(name: str, taken: list[str]) -> str:
-    if name not in taken:
-        return name
-    number = 2
-    while f"{name}_{number}" in taken:
-        number += 1
-    return f"{name}_{number}"
+def _unique(name: str, tree: _Tree) -> str:
+    while name in tree.uses:
+        tree.uses[name] += 1
+        name = f"{name}_{tree.uses[name]}"
+    tree.uses[name] = 1
+    return name
 
 
 def _offset(lines: Lines) -> list[float]:

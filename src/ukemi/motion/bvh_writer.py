@@ -39,7 +39,8 @@ def channel_values(clip: Clip) -> Array:
         return clip.raw
     layout = clip.layout
     columns: list[Array] = []
-    for j, names in enumerate(layout.channels):
+    for j in clip.skeleton.depth_first:
+        names = layout.channels[j]
         local = clip.translations.get(j)
         places = [n for n in names if n.endswith("position")]
         if local is not None and len(places) < 3:
@@ -72,6 +73,9 @@ def _shortest(x: float) -> str:
 def _joint(clip: Clip, joint: int, depth: int) -> Iterator[str]:
     """The lines of the hierarchy, walked without recursion: chains may be thousands of joints long."""
     skeleton, layout = clip.skeleton, clip.layout
+    ends: dict[int, list[Array]] = {}
+    for end, place in skeleton.ends:
+        ends.setdefault(end, []).append(place)
     # what is still to be written: a joint, or closing braces
     pending: list[tuple[int, int]] = [(joint, depth)]
     while pending:
@@ -85,12 +89,11 @@ def _joint(clip: Clip, joint: int, depth: int) -> Iterator[str]:
         yield f"{pad}  OFFSET {_triple(clip, skeleton.offsets[j])}"
         names = layout.channels[j]
         yield f"{pad}  CHANNELS {len(names)} {' '.join(names)}".rstrip()
-        for end, place in skeleton.ends:
-            if end == j:
-                yield f"{pad}  End Site"
-                yield f"{pad}  {{"
-                yield f"{pad}    OFFSET {_triple(clip, place)}"
-                yield f"{pad}  }}"
+        for place in ends.get(j, ()):
+            yield f"{pad}  End Site"
+            yield f"{pad}  {{"
+            yield f"{pad}    OFFSET {_triple(clip, place)}"
+            yield f"{pad}  }}"
         pending.append((-1, level))
         pending.extend((child, level + 1) for child in skeleton.children[j][::-1])
 

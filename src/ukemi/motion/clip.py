@@ -56,7 +56,20 @@ class Skeleton:
 
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
-        return tuple(tuple(j for j, p in enumerate(self.parents) if p == i) for i in range(len(self)))
+        lists: list[list[int]] = [[] for _ in self.parents]
+        for j, parent in enumerate(self.parents):
+            if parent >= 0:
+                lists[parent].append(j)
+        return tuple(map(tuple, lists))
+
+    @cached_property
+    def depth_first(self) -> tuple[int, ...]:
+        """All joints in the order in which a BVH file names them."""
+        order, pending = [], [0]
+        while pending:
+            order.append(pending.pop())
+            pending.extend(self.children[order[-1]][::-1])
+        return tuple(order)
 
     def path(self, joint: int) -> list[int]:
         """From the root to the joint, both included."""
