@@ -479,6 +479,9 @@ inline void filter_impulse(FilterData& d, const BodyMotion* B, const In<double>&
     }
 }
 
+/// A point is down when it is this near to the floor [m], and no longer when it is lifted this high by an impulse elsewhere.
+constexpr double touching = 5e-4, lifted = 1e-3;
+
 inline void filter_step(FilterData& d, const FilterInput& in) {
     const Tree& tree = *d.tree;
     auto* B = static_cast<BodyMotion*>(d.bodies);
@@ -491,17 +494,18 @@ inline void filter_step(FilterData& d, const FilterInput& in) {
         point_motion(B, d.points[p], d.place + 3 * p, d.velocity + 3 * p, d.drift + 3 * p);
         point_motion(reference, d.points[p], d.ref_place + 3 * p, d.ref_velocity + 3 * p, d.ref_acceleration + 3 * p);
         // contact is what the simulated state shows; the schedule only says what is wanted
-        if (!(in.share[p] > 0)) {
-            d.down[p] = d.set[p] = 0;
+        const Vec3<double> x = read3(d.place + 3 * p);
+        const Ground g = ground_under(d.floor, x);
+        if (!(in.share[p] > 0) || g.height > lifted) {
+            d.down[p] = 0;
         } else if (!d.down[p]) {
-            const Vec3<double> x = read3(d.place + 3 * p);
-            const Ground g = ground_under(d.floor, x);
             const double speed = dot(g.n, read3(d.velocity + 3 * p) - d.floor.velocity);
-            if (d.set[p] == 2 || (g.height < 1e-4 && std::fabs(speed) < 1e-2)) {
+            if (g.height < touching && (d.set[p] == 2 || std::fabs(speed) < 5e-2)) {
                 d.down[p] = 1;
                 write3(d.anchor + 3 * p, x - g.n * g.height);
             }
         }
+        d.set[p] = 0;
     }
     crba<double>(tree, q, true, static_cast<CrbaBody<double>*>(d.crba), {d.M, 0});
     rnea<double>(tree, q, v, {nullptr, 0}, {in.external, 0}, {d.gravity[0], d.gravity[1], d.gravity[2]}, static_cast<RneaBody<double>*>(d.rnea), {d.bias, 0});

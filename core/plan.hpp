@@ -1,11 +1,14 @@
 // Centroidal plan: how the centre of mass and the angular momentum can follow a reference over a window of time, given which
 // points may bear on the floor and where they are.
 //
-// Per unit mass: state x = (c, v, l), forces constant over each interval and a sum of the edges of friction pyramids, u >= 0.
-//   c+ = c + h v + h^2/2 (F + g),  v+ = v + h (F + g),  l+ = l + h (sum (p_i - c0) x f_i - (c - c0) x F0)
+// Per unit mass: state x = (c, v, l, t): centre of mass, velocity, angular momentum, and its excess over the reference added up
+// over time, which is how far the body has turned from it. Forces are constant over each interval, a sum of the edges of friction
+// pyramids, u >= 0.
+//   c+ = c + h v + h^2/2 (F + g),  v+ = v + h (F + g),  l+ = l + h (sum (p_i - c0) x f_i - (c - c0) x F0),
+//   t+ = t + h (l - l_ref)
 // where (c0, F0) is what the product of place and force is linearised about. Cost: squares of x - x_ref and of u. Solved by a
 // primal-dual interior-point method (Mehrotra's predictor and corrector) whose Newton steps are Riccati recursions: linear in
-// the number of intervals, and with D = weights + z/u diagonal only 9 x 9 matrices are inverted:
+// the number of intervals, and with D = weights + z/u diagonal only 12 x 12 matrices are inverted:
 //   P_k = Q + A^T P (1 + Y P)^-1 A,  Y = B D^-1 B^T.
 #pragma once
 #include <cmath>
@@ -15,10 +18,10 @@
 
 UKEMI_BEGIN
 
-constexpr int NX = 9;
+constexpr int NX = 12;
 
-/// LU factor with partial pivoting of a 9 x 9 matrix, in place.
-inline void lu9(double* A, int* pivot) {
+/// LU factor with partial pivoting of a matrix of the state's size, in place.
+inline void lu(double* A, int* pivot) {
     for (int k = 0; k < NX; ++k) {
         int best = k;
         for (int i = k + 1; i < NX; ++i)
@@ -33,7 +36,7 @@ inline void lu9(double* A, int* pivot) {
         }
     }
 }
-inline void lu9_solve(const double* A, const int* pivot, double* x) {
+inline void lu_solve(const double* A, const int* pivot, double* x) {
     for (int k = 0; k < NX; ++k) { const double t = x[k]; x[k] = x[pivot[k]], x[pivot[k]] = t; }
     for (int i = 0; i < NX; ++i)
         for (int j = 0; j < i; ++j) x[i] -= A[i * NX + j] * x[j];
@@ -51,20 +54,20 @@ struct PlanStep {  // one interval: A in parts, B by columns
     PlanStep(const PlanData& data, int i) : d(data), k(i), h(data.h[i]), c0(read3(data.about + 6 * i)), F0(read3(data.about + 6 * i + 3)) {}
     /// y = A x
     void forward(const double* x, double* y) const {
-        const Vec3<double> c = read3(x), v = read3(x + 3), l = read3(x + 6);
-        write3(y, c + v * h), write3(y + 3, v), write3(y + 6, l - cross(c, F0) * h);
+        const Vec3<double> c = read3(x), v = read3(x + 3), l = read3(x + 6), t = read3(x + 9);
+        write3(y, c + v * h), write3(y + 3, v), write3(y + 6, l - cross(c, F0) * h), write3(y + 9, t + l * h);
     }
     /// y = A^T x
     void backward(const double* x, double* y) const {
-        const Vec3<double> c = read3(x), v = read3(x + 3), l = read3(x + 6);
-        write3(y, c - cross(F0, l) * h), write3(y + 3, c * h + v), write3(y + 6, l);  // (a x F)^T = F x
+        const Vec3<double> c = read3(x), v = read3(x + 3), l = read3(x + 6), t = read3(x + 9);
+        write3(y, c - cross(F0, l) * h), write3(y + 3, c * h + v), write3(y + 6, l + t * h), write3(y + 9, t);  // (a x F)^T = F x
     }
     int first() const { return d.first[k]; }
     int last() const { return d.first[k + 1]; }
     /// what the interval adds by itself: gravity, and the linearisation
     void drift(double* y) const {
         const Vec3<double> g = read3(d.gravity);
-        write3(y, g * (0.5 * h * h)), write3(y + 3, g * h), write3(y + 6, cross(c0, F0) * h);
+        write3(y, g * (0.5 * h * h)), write3(y + 3, g * h), write3(y + 6, cross(c0, F0) * h), write3(y + 9, read3(d.spin + 3 * k) * -h);
     }
 };
 
@@ -81,7 +84,7 @@ inline void plan_columns(const PlanData& d) {
             const Vec3<double> n = read3(d.floor), a = read3(d.floor + 3) * d.mu, b = read3(d.floor + 6) * d.mu;
             for (const Vec3<double>& f : {n + a, n - a, n + b, n - b}) {
                 double* B = d.B + NX * e;
-                write3(B, f * (0.5 * step.h * step.h)), write3(B + 3, f * step.h), write3(B + 6, cross(arm, f) * step.h);
+                write3(B, f * (0.5 * step.h * step.h)), write3(B + 3, f * step.h), write3(B + 6, cross(arm, f) * step.h), write3(B + 9, zero3<double>());
                 d.W[e++] = d.force_weight * step.h / (share * share);
             }
         }
@@ -126,7 +129,7 @@ inline void plan_factor(const PlanData& d) {
                 for (int l = 0; l < NX; ++l) s += Y[i * NX + l] * P[l * NX + j];
                 F[i * NX + j] = s;
             }
-        lu9(F, d.pivot + NX * k);
+        lu(F, d.pivot + NX * k);
         if (k == 0) break;
         // P_k = Q + A^T P (1 + Y P)^-1 A, column by column
         double* out = d.P + NX * NX * k;
@@ -134,7 +137,7 @@ inline void plan_factor(const PlanData& d) {
         for (int j = 0; j < NX; ++j) {
             for (int i = 0; i < NX; ++i) unit[i] = i == j;
             step.forward(unit, a);
-            lu9_solve(F, d.pivot + NX * k, a);
+            lu_solve(F, d.pivot + NX * k, a);
             for (int i = 0; i < NX; ++i) {
                 t[i] = 0;
                 for (int l = 0; l < NX; ++l) t[i] += P[i * NX + l] * a[l];
@@ -165,7 +168,7 @@ inline void plan_direction(const PlanData& d, const double* r, double* du) {
             for (int l = 0; l < NX; ++l) s[i] -= Y[i * NX + l] * p[l];
             keep[i] = s[i], keep[NX + i] = p[i];
         }
-        lu9_solve(d.F + NX * NX * k, d.pivot + NX * k, s);
+        lu_solve(d.F + NX * NX * k, d.pivot + NX * k, s);
         for (int i = 0; i < NX; ++i) {
             t[i] = p[i];
             for (int l = 0; l < NX; ++l) t[i] += P[i * NX + l] * s[l];
@@ -180,7 +183,7 @@ inline void plan_direction(const PlanData& d, const double* r, double* du) {
         const double *keep = d.affine + 2 * NX * k, *P = d.P + NX * NX * (k + 1);
         step.forward(dx, t);
         for (int i = 0; i < NX; ++i) t[i] += keep[i];
-        lu9_solve(d.F + NX * NX * k, d.pivot + NX * k, t);
+        lu_solve(d.F + NX * NX * k, d.pivot + NX * k, t);
         for (int i = 0; i < NX; ++i) dx[i] = t[i];
         for (int i = 0; i < NX; ++i) {
             s[i] = keep[NX + i];

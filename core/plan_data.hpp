@@ -9,10 +9,11 @@ struct PlanData {
     const double* about;      ///< per interval, 6: c0 and F0 of the linearisation
     const double* share;      ///< per interval and point: 0 does not bear, up to 1 bears its share
     const double* place;      ///< per interval and point, 3
-    const double* goal;       ///< per interval, 9: state at its end
-    const double* start;      ///< 9
+    const double* spin;       ///< per interval, 3: angular momentum of the reference
+    const double* goal;       ///< per interval, 12: state at its end
+    const double* start;      ///< 12
     double gravity[3], floor[9], mu;  ///< floor: normal and two tangents
-    double weight[3], force_weight, last, tolerance;
+    double weight[4], force_weight, last, tolerance;
     // results and work
     int *first, *pivot;
     double *B, *W, *D, *u, *z, *r, *du, *dz, *correct, *x, *P, *Y, *F, *affine;

@@ -87,15 +87,15 @@ class Follower:
         if self.plan is None or k - self.planned >= every:
             late = np.where(down | ~ref.contact[k], 0.0, np.clip((place[:, 2]) / 0.4, 0, 0.1))
             places = np.stack([np.where(down[:, None], place, np.nan), self.shift[ref.points.group]])
-            self.plan = self.window.plan(k, x, places, late, self._lean(q))
+            self.plan = self.window.plan(k, np.concatenate([x, self._turn(q)]), places, late)
             self.planned = k
         centroid = self.plan.at((k + np.arange(n)) * s.dt, ref.model.mass)
         out = self.core.run(ref.q[now], ref.v[now], ref.a[now], self.window.share[now], np.ascontiguousarray(shift), centroid, external)
         self.step += int(out["steps"])
         return out
 
-    def _lean(self, q: Array) -> Array:
-        """Angular momentum per unit mass that turns the pelvis back, in the world."""
+    def _turn(self, q: Array) -> Array:
+        """How far the body has turned from the reference, times its inertia per unit mass, in the world."""
         from ukemi.dynamics.kinematics import difference
         ref = self.reference
         k = min(self.step, len(ref) - 1)
@@ -108,7 +108,7 @@ class Follower:
         I_com = I - (h @ h * np.eye(3) - np.outer(h, h)) / m
         qw, qx, qy, qz = q[3:7]
         R = np.array([[1-2*(qy*qy+qz*qz), 2*(qx*qy-qz*qw), 2*(qx*qz+qy*qw)],[2*(qx*qy+qz*qw),1-2*(qx*qx+qz*qz),2*(qy*qz-qx*qw)],[2*(qx*qz-qy*qw),2*(qy*qz+qx*qw),1-2*(qx*qx+qy*qy)]])
-        return self.settings.upright * (R @ (I_com @ w)) / m
+        return -self.settings.upright * (R @ (I_com @ w)) / m
 
     def _place_feet(self, x: Array, steps: int) -> None:
         """[capture point] each foot in the air moves by the error that the capture point will have when it lands."""

@@ -31,16 +31,16 @@ class Settings:
     joint_kp: float = 400.0
     joint_kd: float = 40.0
     limb: float = 1.0
-    spine: float = 5.0
+    spine: float = 20.0
     toes: float = 0.3
-    root_weight: float = 200.0
-    root_kp: float = 400.0
-    root_kd: float = 40.0
+    root_weight: float = 20.0
+    root_kp: float = 200.0
+    root_kd: float = 28.0
     place_weight: float = 1.0
     com_weight: float = 2e4
     com_kp: float = 6.0
     com_kd: float = 2.7
-    spin_weight: float = 5.0
+    spin_weight: float = 50.0
     spin_k: float = 1.5
     swing_weight: float = 200.0 / 3
     swing_kp: float = 900.0
@@ -55,9 +55,10 @@ class Settings:
     plan_place: float = 100.0
     plan_velocity: float = 10.0
     plan_spin: float = 100.0
+    plan_turn: float = 1000.0
     plan_force: float = 1e-6
     plan_last: float = 10.0
-    upright: float = 3.0
+    upright: float = 1.0
     ramp: float = 0.06
     step_gain: float = 0.7
     step_limit: float = 0.12
@@ -86,8 +87,8 @@ class Settings:
         )
 
     def of_plan(self) -> Array:
-        """Weights of the core's plan: place, velocity, spin, force (per second), and the factor of the last state."""
-        per_second = np.array([self.plan_place, self.plan_velocity, self.plan_spin, self.plan_force]) / 0.04
+        """Weights of the core's plan: place, velocity, spin, turn, force (per second), and the factor of the last state."""
+        per_second = np.array([self.plan_place, self.plan_velocity, self.plan_spin, self.plan_turn, self.plan_force]) / 0.04
         return np.array([*per_second, self.plan_last])
 
 

@@ -22,7 +22,7 @@ GRAVITY = np.array([0.0, 0.0, -9.81])
 class Plan:
     """States at the knots and forces between them, per unit mass.
 
-    time (n + 1,) [s]; state (n + 1, 9): centre of mass, velocity, angular momentum; force (n, points, 3);
+    time (n + 1,) [s]; state (n + 1, 12): centre of mass, velocity, angular momentum, turn; force (n, points, 3);
     spin_rate (n, 3); status: iterations, negative if the solver stopped early.
     """
 
@@ -39,7 +39,7 @@ class Plan:
         a = self.force.sum(axis=1)[k] + GRAVITY
         x = self.state[k]
         place = x[:, :3] + s * x[:, 3:6] + 0.5 * s * s * a
-        spin = x[:, 6:] + s * self.spin_rate[k]
+        spin = x[:, 6:9] + s * self.spin_rate[k]
         return np.concatenate([place, x[:, 3:6] + s * a, a, mass * spin, mass * self.spin_rate[k]], axis=1)
 
 
@@ -67,12 +67,12 @@ class Window:
         self.weights = settings.of_plan()
 
     def plan(
-        self, first: int, start: Array, places: Array, late: Array, lean: Array, about: tuple[Array, Array] | None = None
+        self, first: int, start: Array, places: Array, late: Array, about: tuple[Array, Array] | None = None
     ) -> Plan:
-        """From step ``first`` and the state ``start`` (9).
+        """From step ``first`` and the state ``start`` (12).
 
         places: (2, points, 3), where points that bear now are, and how far each foot's next place is from its reference.
-        late: (points,) seconds before which a point cannot bear. lean: (3,), added to the angular momentum aimed at.
+        late: (points,) seconds before which a point cannot bear.
         """
         ref, s = self.reference, self.settings
         n = len(ref)
@@ -88,12 +88,11 @@ class Window:
         # a point stays where it is until its group first leaves the floor; then it is where the reference puts it, shifted
         bearing = np.logical_and.accumulate(ref.contact[middle], axis=0) & np.isfinite(places[0]).all(axis=1)
         where = np.where(bearing[..., None], np.nan_to_num(places[0]), ref.places[middle] + places[1])
-        goal = ref.centroid[ends].copy()
-        goal[:, 6:] += lean
+        goal = np.concatenate([ref.centroid[ends], np.zeros((len(ends), 3))], axis=1)
         c0, f0 = (ref.centroid[middle, :3], ref.push[middle]) if about is None else about
         f0 = np.where(share.any(axis=1)[:, None], f0, 0.0)
         state, force, status = _core.centroidal_plan(
-            start, h, np.concatenate([c0, f0], axis=1), share, where, goal, self.weights, self.floor, s.friction, GRAVITY
+            start, h, np.concatenate([c0, f0], axis=1), share, where, ref.centroid[middle, 6:], goal, self.weights, self.floor, s.friction, GRAVITY
         )
-        spin_rate = np.diff(state[:, 6:], axis=0) / h[:, None]
+        spin_rate = np.diff(state[:, 6:9], axis=0) / h[:, None]
         return Plan(marks * s.dt, state, force, spin_rate, status)
