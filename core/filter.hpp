@@ -144,23 +144,30 @@ inline void stick_rows(FilterData& d, const BodyMotion* B, const In<double>& q, 
     }
 }
 
+/// How high a point goes that is still far from where it should come down: a foot that drags would stick in the wrong place.
+inline double clearance(const FilterData& d, const FilterInput& in, int p) {
+    const Vec3<double> way = read3(d.ref_place + 3 * p) + read3(in.shift + 3 * p) - read3(d.place + 3 * p);
+    const double a = dot(way, d.floor.t1), b = dot(way, d.floor.t2), far = std::sqrt(a * a + b * b);
+    return far > d.s.near ? std::fmin(0.3 * far, 0.03) : 0.0;
+}
+
 /// Points in the air follow their reference; those that should be down go down.
 inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B, const In<double>& q, FilterRows& rows) {
     const FilterSettings& s = d.s;
     for (int p = 0; p < d.np; ++p) {
-        if (d.down[p]) continue;
-        const bool land = in.share[p] > 0;
+        if (d.down[p] || d.points[p].tip) continue;
+        const bool land = in.share[p] > 0;  // below zero: it may touch, but is not sent down
         const double w = land ? s.land_weight : s.swing_weight, kp = land ? s.land_kp : s.swing_kp, kd = land ? s.land_kd : s.swing_kd;
         if (w <= 0) continue;
         const Vec3<double> x = read3(d.place + 3 * p), v = read3(d.velocity + 3 * p), drift = read3(d.drift + 3 * p);
         const Vec3<double> goal = read3(d.ref_place + 3 * p) + read3(in.shift + 3 * p);
         const Vec3<double> wish = (goal - x) * kp + (read3(d.ref_velocity + 3 * p) - v) * kd + read3(d.ref_acceleration + 3 * p);
         const Ground g = ground_under(d.floor, x);
-        double down = dot(g.n, wish);
+        const double high = clearance(d, in, p);
+        double down = dot(g.n, wish) + kp * std::fmax(0.0, high - ground_under(d.floor, goal).height);
         if (land) {  // aim below the floor, but slow down before it
-            const double speed = dot(g.n, v), aim = -kp * (g.height + s.land_depth) - kd * speed;
-            const double brake = (-(g.height + s.land_depth) / s.land_time - speed) / s.land_time;
-            down = std::fmax(aim, brake);
+            const double left = g.height + (high > 0 ? -high : s.land_depth), speed = dot(g.n, v);
+            down = std::fmax(-kp * left - kd * speed, (-left / s.land_time - speed) / s.land_time);
         }
         const Vec3<double> e[3] = {d.floor.t1, d.floor.t2, g.n};
         const double level[3] = {dot(e[0], wish), dot(e[1], wish), down};
@@ -303,7 +310,7 @@ inline int filter_solve(FilterData& d, const FilterInput& in, const BodyMotion* 
     const double* y2 = d.y + plain;
     for (int p = 0; p < d.np; ++p) {
         if (!d.down[p]) continue;
-        const double share = std::fmax(in.share[p], 0.02), reg = s.regularisation / (share * share);
+        const double share = std::fmax(std::fabs(in.share[p]), 0.02), reg = s.regularisation / (share * share);
         for (int k = 0; k < 4; ++k, ++e) {
             const double *G = d.grasp + e * d.max_rows, *b = d.reduced + e * d.max_rows;
             double c = 0;
@@ -434,7 +441,7 @@ inline void filter_impulse(FilterData& d, const BodyMotion* B, const In<double>&
     for (int p = 0; p < d.np; ++p) {
         write3(d.impulse + 3 * p, zero3<double>());
         d.set[p] = d.down[p];
-        if (d.down[p]) continue;
+        if (d.down[p] || d.points[p].tip) continue;
         const Ground g = ground_under(d.floor, read3(d.place + 3 * p));
         if (g.height > 0.05) continue;
         std::memset(row, 0, static_cast<std::size_t>(d.stride) * sizeof(double));
@@ -496,11 +503,11 @@ inline void filter_step(FilterData& d, const FilterInput& in) {
         // contact is what the simulated state shows; the schedule only says what is wanted
         const Vec3<double> x = read3(d.place + 3 * p);
         const Ground g = ground_under(d.floor, x);
-        if (!(in.share[p] > 0) || g.height > lifted) {
+        if (in.share[p] == 0 || std::fabs(g.height) > (d.points[p].tip || g.height > 0 ? lifted : 1.0)) {
             d.down[p] = 0;
         } else if (!d.down[p]) {
             const double speed = dot(g.n, read3(d.velocity + 3 * p) - d.floor.velocity);
-            if (g.height < touching && (d.set[p] == 2 || std::fabs(speed) < 5e-2)) {
+            if (g.height < touching && clearance(d, in, p) == 0 && (d.set[p] == 2 || std::fabs(speed) < 5e-2)) {
                 d.down[p] = 1;
                 write3(d.anchor + 3 * p, x - g.n * g.height);
             }

@@ -6,8 +6,9 @@
 
 namespace ukemi {
 
-/// A point of a body that may touch the floor.
-struct FilterPoint { int body; Vec3<double> p; };  // place in body coordinates
+/// A point of a body that may touch the floor. The tip of a sole bears when the sole lies flat and gives way when it does not, as
+/// toes do: it is stopped by nothing and sent nowhere.
+struct FilterPoint { int body; Vec3<double> p; bool tip; };  // place in body coordinates
 
 /// Gains and weights; accelerations of joints with weight 1 are the unit. The order is that of SETTINGS in bind_filter.cpp.
 struct FilterSettings {
@@ -20,6 +21,7 @@ struct FilterSettings {
     double land_weight, land_kp, land_kd;      ///< points that should be down and are not
     double land_depth;                         ///< where they aim, below the floor [m]
     double land_time;                          ///< they come down no faster than their height over this time [s]
+    double near;                               ///< a point comes down only this near to where it should [m]
     double stick;                              ///< rate at which a stuck point returns to its place [1/s]
     double limit_time;                         ///< joints approach their limits no faster than the way left over this time [s]
 };
@@ -35,7 +37,7 @@ struct FilterFloor {
 /// What one step is told.
 struct FilterInput {
     const double *q, *v, *a;     ///< reference: nq, nv, nv
-    const double* share;         ///< per point: 0 is not to touch, up to 1 may carry its share of the load
+    const double* share;         ///< per point: 0 is not to touch, up to 1 should and may carry its share of the load, below 0 may
     const double* shift;         ///< per point, 3: where it goes instead of its reference place
     const double* centroid;      ///< 15: place, velocity, acceleration of the centre of mass; angular momentum and its rate
     const double* external;      ///< wrench per body in body coordinates, or null

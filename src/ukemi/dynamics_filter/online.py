@@ -55,7 +55,7 @@ class Follower:
         self.reference, self.settings = reference, settings
         model, points = reference.model, reference.points
         self.core = _core.Filter(
-            model.tree, list(points.links), points.places, gains_of(model, settings), limits_of(model), settings.of_step(), floor, None
+            model.tree, list(points.links), points.places, list(points.tip.astype(int)), gains_of(model, settings), limits_of(model), settings.of_step(), floor, None
         )
         self.window = Window(reference, settings, floor[:9].copy())
         self.groups = int(points.group.max(initial=-1)) + 1

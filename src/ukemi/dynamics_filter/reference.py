@@ -20,22 +20,26 @@ from ukemi.model.model import Model
 class ContactPoints:
     """Points of links that may touch the floor, in groups (a foot, a hand) that step together.
 
-    links: (points,) indices; places: (points, 3) in link coordinates [m]; group: (points,) which group each is in.
+    links: (points,) indices; places: (points, 3) in link coordinates [m]; group: (points,) which group each is in;
+    tip: (points,) whether it gives way unless the sole is flat, as toes do.
     """
 
     links: NDArray[np.intp]
     places: Array
     group: NDArray[np.intp]
+    tip: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.links)
 
     @classmethod
-    def of(cls, model: Model, groups: Sequence[tuple[str, Array]]) -> ContactPoints:
-        """From (link name, points (n, 3)) pairs, one per group."""
-        links = [model.link_index(name) for name, points in groups for _ in points]
-        group = [i for i, (_, points) in enumerate(groups) for _ in points]
-        return cls(np.array(links, dtype=np.intp), np.concatenate([p for _, p in groups]), np.array(group, dtype=np.intp))
+    def of(cls, model: Model, groups: Sequence[tuple[str, Array, Array]]) -> ContactPoints:
+        """From (link name, points (n, 3), which are tips (n,)), one per group."""
+        links = [model.link_index(name) for name, points, _ in groups for _ in points]
+        group = [i for i, (_, points, _) in enumerate(groups) for _ in points]
+        tip = np.concatenate([np.asarray(t, dtype=bool) for _, _, t in groups])
+        places = np.concatenate([np.asarray(p, dtype=np.float64) for _, p, _ in groups])
+        return cls(np.array(links, dtype=np.intp), places, np.array(group, dtype=np.intp), tip)
 
     def in_world(self, model: Model, q: Array) -> Array:
         """Places (..., points, 3) in the world."""
@@ -93,9 +97,9 @@ class Reference:
         """(n, points, 3): where the points are in the world."""
         return self.points.in_world(self.model, self.q)
 
-    def share(self, ramp: float) -> Array:
+    def share(self, ramp: float, early: float = 0.0) -> Array:
         """(n, points): 0 where a point is not meant to bear, rising to 1 within ``ramp`` seconds of touch-down and falling as
-        much before lift-off."""
+        much before lift-off; just below 0 for ``early`` seconds before touch-down, where it may bear if it happens to touch."""
         steps = max(ramp / self.dt, 1.0)
         out = np.zeros(self.contact.shape)
         for p in range(out.shape[1]):
@@ -103,6 +107,8 @@ class Reference:
                 up = np.arange(1, stop - start + 1) / steps if start else np.ones(stop - start)
                 down = np.arange(stop - start, 0, -1) / steps if stop < len(self) else np.ones(stop - start)
                 out[start:stop, p] = np.minimum(1.0, np.minimum(up, down))
+                before = slice(max(start - round(early / self.dt), 0), start)
+                out[before, p] = np.where(self.contact[before, p], out[before, p], -0.02)
         return out
 
     @cached_property

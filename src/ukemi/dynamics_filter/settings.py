@@ -19,6 +19,7 @@ class Settings:
     root_weight, root_kp, root_kd: orientation of the pelvis; place_weight: its place.
     com_*: centre of mass; spin_*: angular momentum about it; swing_*: soles in the air, per point; land_*: soles that
     should be down. plan_*: weights of the plan, per unit mass. step_*: foot placement by the capture-point error.
+    early: seconds before its time that a point may bear if it touches the floor.
     ramp: seconds in which a point takes up or gives away its share of the load.
     """
 
@@ -37,7 +38,7 @@ class Settings:
     root_kp: float = 200.0
     root_kd: float = 28.0
     place_weight: float = 1.0
-    com_weight: float = 2e4
+    com_weight: float = 1e5
     com_kp: float = 6.0
     com_kd: float = 2.7
     spin_weight: float = 50.0
@@ -50,6 +51,7 @@ class Settings:
     land_kd: float = 80.0
     land_depth: float = 0.003
     land_time: float = 0.02
+    near: float = 0.05
     stick: float = 50.0
     limit_time: float = 0.02
     plan_place: float = 100.0
@@ -60,6 +62,7 @@ class Settings:
     plan_last: float = 10.0
     upright: float = 1.0
     ramp: float = 0.06
+    early: float = 0.02
     step_gain: float = 0.7
     step_limit: float = 0.12
     step_lag: float = 0.05
@@ -81,7 +84,7 @@ class Settings:
                 *(self.dt, self.friction, self.regularisation),
                 *(self.com_weight, self.com_kp, self.com_kd, self.spin_weight, self.spin_k),
                 *(self.swing_weight, self.swing_kp, self.swing_kd),
-                *(self.land_weight, self.land_kp, self.land_kd, self.land_depth, self.land_time),
+                *(self.land_weight, self.land_kp, self.land_kd, self.land_depth, self.land_time, self.near),
                 *(self.stick, self.limit_time),
             ]
         )

@@ -62,7 +62,7 @@ class Window:
 
     def __init__(self, reference: Reference, settings: Settings, floor: Array) -> None:
         self.reference, self.settings = reference, settings
-        self.share = reference.share(settings.ramp)
+        self.share = reference.share(settings.ramp, settings.early)
         self.floor = floor
         self.weights = settings.of_plan()
 
