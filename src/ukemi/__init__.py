@@ -4,6 +4,9 @@ Conventions: SI units, radians, z up; quaternions (w, x, y, z); spatial vectors 
 arrays are batch or time axes. See docs/conventions.md.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
 from ukemi._core import set_threads, threads
 from ukemi.chain.inverse import Task
 from ukemi.chain.virtual import Directions, Spring
@@ -28,16 +31,38 @@ from ukemi.model.model import Model
 from ukemi.model.pose import Pose
 from ukemi.model.readers.load import load
 from ukemi.model.shapes import Box, Capsule, ConvexMesh, Cylinder, Sphere
-from ukemi.motion.clip import Clip
-from ukemi.motion.figure import ClipFigure, figure_from_clip
-from ukemi.motion.read import read_motion, write_motion
 from ukemi.sim.connection import Connection
 from ukemi.sim.figure import Figure
 from ukemi.sim.recording import Recording
 from ukemi.sim.simulation import Simulation
 from ukemi.sim.world import World
 
+if TYPE_CHECKING:
+    from ukemi.motion.clip import Clip
+    from ukemi.motion.figure import ClipFigure, figure_from_clip
+    from ukemi.motion.read import read_motion, write_motion
+    from ukemi.motion.retarget import retarget
+
 __version__ = "0.1.0"
+
+#: Names whose rooms are loaded when they are first asked for: name -> module.
+_LATE = {
+    "Clip": "ukemi.motion.clip",
+    "ClipFigure": "ukemi.motion.figure",
+    "figure_from_clip": "ukemi.motion.figure",
+    "read_motion": "ukemi.motion.read",
+    "retarget": "ukemi.motion.retarget",
+    "write_motion": "ukemi.motion.read",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATE:
+        raise AttributeError(f"module 'ukemi' has no attribute {name!r}")
+    value: object = getattr(import_module(_LATE[name]), name)
+    globals()[name] = value
+    return value
+
 
 __all__ = [
     "Box",
@@ -92,6 +117,7 @@ __all__ = [
     "momentum",
     "potential_energy",
     "read_motion",
+    "retarget",
     "set_threads",
     "threads",
     "write_motion",

@@ -67,7 +67,7 @@ def test_the_stub_names_what_the_core_has() -> None:
             assert re.findall(r"(\w+): ", signature.split(")")[0]) == arguments, (name, signature)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/chains.md"])
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/chains.md", "docs/motion.md"])
 def test_snippets_in_the_documentation_run(page: str, tmp_path: Path) -> None:
     snippets = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     assert snippets

@@ -8,6 +8,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from ukemi.cli.convert import convert
 from ukemi.cli.info import info
 from ukemi.cli.simulate import simulate
 from ukemi.errors import UkemiError
@@ -20,6 +21,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.command("convert")(convert)
 app.command("info")(info)
 app.command("simulate")(simulate)
 

@@ -64,10 +64,11 @@ def body_parts(skeleton: Skeleton, parts: Mapping[str, str] | None = None) -> di
         if part not in PARTS:
             raise UnknownNameError("body part", part, PARTS)
     found = {part: skeleton.index(name) for part, name in given.items()}
-    for side in SIDES:
-        found.setdefault(f"{side}_foot", _first(skeleton, FOOT, side))
-        found.setdefault(f"{side}_hand", _first(skeleton, HAND, side))
-    found.setdefault("head", _first(skeleton, HEAD, None))
+    named: dict[str, tuple[str, str | None]] = {"head": (HEAD, None)}
+    named |= {f"{side}_{end}": (pattern, side) for side in SIDES for end, pattern in (("foot", FOOT), ("hand", HAND))}
+    for part, (pattern, side) in named.items():
+        if part not in found:
+            found[part] = _first(skeleton, pattern, side)
     legs, arms = ([found[f"{side}_{end}"] for side in SIDES] for end in ("foot", "hand"))
     found.setdefault("pelvis", _pelvis(skeleton, legs, found["head"]))
     found.setdefault("chest", _meeting(skeleton, [*arms, found["head"]]))

@@ -26,7 +26,7 @@ from ukemi.motion.flesh import LinkFlesh, flesh_of
 from ukemi.motion.proportions import Proportions, proportions_of
 from ukemi.motion.rotations import continuous, inverse, product, rotated
 from ukemi.motion.sampling import sample
-from ukemi.motion.soles import Sole, floor_height, foot_stance, sole_of
+from ukemi.motion.soles import Height, Sole, floor_height, foot_stance, sole_of
 
 #: Parent and joint name of every link.
 TREE = {
@@ -136,6 +136,7 @@ def figure_from_clip(
     sex: Sex = "male",
     parts: Mapping[str, str] | None = None,
     toes: bool = True,
+    ground: Height | None = None,
 ) -> ClipFigure:
     """The person in a clip as a model: free base, spherical joints, de Leva's masses.
 
@@ -146,6 +147,7 @@ def figure_from_clip(
         sex: whose table.
         parts: body part -> joint name, where names and bones do not tell (see `ukemi.motion.body`).
         toes: whether toes are links of their own.
+        ground: z of the ground in the clip under places (..., 2), up to a constant; by default it is level.
 
     Raises:
         InvalidInputError: a skeleton in which no human body is found.
@@ -153,7 +155,7 @@ def figure_from_clip(
     if sex not in DE_LEVA:
         raise InvalidInputError(f"sex: expected 'male' or 'female', got {sex!r}")
     joints = body_parts(clip.skeleton, parts)
-    stances = {side: foot_stance(clip, joints[f"{side}_foot"], joints.get(f"{side}_toes")) for side in SIDES}
+    stances = {side: foot_stance(clip, joints[f"{side}_foot"], joints.get(f"{side}_toes"), ground) for side in SIDES}
     floor = floor_height(list(stances.values()))
     if not toes:
         joints = {part: j for part, j in joints.items() if not part.endswith("toes")}

@@ -16,18 +16,17 @@ from numpy.typing import ArrayLike
 from ukemi.dynamics.kinematics import difference, integrate, jacobian, link_poses
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
-from ukemi.motion.figure import ClipFigure
 from ukemi.motion.footfalls import (
     Contacts,
+    Footed,
     FootfallSettings,
     FootMeasures,
-    Height,
     foot_measures,
     footfalls,
     runs,
     sole_points,
 )
-from ukemi.motion.soles import Sole
+from ukemi.motion.soles import Height, Sole, above_ground
 from ukemi.motion.trajectory import low_pass
 
 #: Sweeps over the distances between anchors.
@@ -44,7 +43,7 @@ class FootLockSettings:
     cutoff: float = 10.0  # of the correction [Hz]
     #: weights of points that swing (points that stand: 1), and of staying as it was: root [per m], joints [per rad]
     swing: float = 0.1
-    root: float = 0.03
+    root: float = 0.1
     joints: float = 0.01
     iterations: int = 8
     #: the low-pass moves feet off their places again; the whole is repeated
@@ -64,7 +63,7 @@ class LockedFeet:
 
 
 def lock_feet(
-    figure: ClipFigure,
+    figure: Footed,
     q: ArrayLike,
     fps: float,
     *,
@@ -84,11 +83,11 @@ def lock_feet(
     touching = footfalls(points, fps, settings=footfall, height=height) if contacts is None else np.asarray(contacts)
     anchors, touching = contact_anchors(points, touching, soles, height)
     targets = foot_targets(points, touching, anchors, fps, s, height)
-    weights = np.where(touching, 1.0, s.swing)
+    weights = np.where(touching, 1.0, s.swing)[..., None].repeat(3, axis=-1)
     columns = _leg_columns(model, soles)
     result = start
     for _ in range(s.rounds):
-        reached = _follow(model, soles, result, start, targets, weights, columns, s)
+        reached = _follow(model, soles, result, start, targets, weights, columns, s, height)
         correction = low_pass(difference(model, start, reached), fps, s.cutoff)
         result = integrate(model, start, correction, 1.0)
     return LockedFeet(
@@ -203,13 +202,17 @@ def _follow(
     weights: Array,
     columns: list[int],
     s: FootLockSettings,
+    height: Height | None,
 ) -> Array:
     """Damped least squares, all frames at once: sum w |target - p|^2 + |stay (q - start)|^2."""
     stay = np.array([s.root if column < 6 else s.joints for column in columns])
     for _ in range(s.iterations):
         J, p = _point_jacobians(model, soles, q)
-        J = np.sqrt(weights.reshape(len(q), -1)).repeat(3, axis=1)[:, :, None] * J[:, :, columns]
-        e = (np.sqrt(weights)[..., None] * (targets - p)).reshape(len(q), -1)
+        root = np.sqrt(weights)
+        sunk = above_ground(p, height) < 0.0
+        root[..., 2] = np.where(sunk, 1.0, root[..., 2])  # what is in the ground has to rise
+        J = root.reshape(len(q), -1)[:, :, None] * J[:, :, columns]
+        e = (root * (targets - p)).reshape(len(q), -1)
         away = difference(model, start, q)[:, columns]
         H = np.einsum("fri,frj->fij", J, J) + np.diag(stay**2)
         g = np.einsum("fri,fr->fi", J, e) - stay**2 * away

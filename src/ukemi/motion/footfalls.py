@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,11 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
-from ukemi.motion.soles import Sole
+from ukemi.motion.soles import Height, Sole, above_ground
 
 Contacts = NDArray[np.bool_]
-#: z of the ground [m] under places (..., 2); None: 0 everywhere.
-Height = Callable[[Array], Array]
 
 
 @dataclass(frozen=True)
@@ -26,13 +25,25 @@ class FootfallSettings:
     on_speed: float = 0.6  # [m/s]
     off_height: float = 0.045
     off_speed: float = 0.9
-    #: shorter interruptions are filled, then shorter contacts dropped [s]
+    #: a contact begins and ends with its point so little above its median height in it [m]: a heel that rises, or a
+    #: ball that comes down, does not bear yet, however slowly it moves
+    rise: float = 0.015
+    #: shorter interruptions are filled, and shorter contacts dropped [s]
     gap: float = 0.04
     shortest: float = 0.05
     #: a contact whose point goes further than this from its mean place was a slide or a low step [m]: it is looked at
     #: again with half the speeds, down to the slowest [m/s]
     wander: float = 0.04
     slowest: float = 0.1
+
+
+class Footed(Protocol):
+    """A model whose soles are known: a `ClipFigure`, or what `retarget` gives."""
+
+    @property
+    def model(self) -> Model: ...
+    @property
+    def soles(self) -> Mapping[str, Sole]: ...
 
 
 def sole_points(model: Model, soles: Iterable[Sole], q: ArrayLike) -> Array:
@@ -58,7 +69,7 @@ def footfalls(
     height: of the ground under a place. belt: velocity of the ground [m/s], for a treadmill.
     """
     s = FootfallSettings() if settings is None else settings
-    above = points[..., 2] if height is None else points[..., 2] - height(points[..., :2])
+    above = above_ground(points, height)
     drift = np.multiply.outer(np.arange(len(points)) / fps, np.asarray(belt, dtype=np.float64))
     places = points - drift.reshape(len(points), *(1,) * (points.ndim - 2), 3)
     speed = np.linalg.norm(point_velocities(places, fps), axis=-1)
@@ -78,6 +89,9 @@ def _contact(above: Array, speed: Array, place: Array, fps: float, s: FootfallSe
     last = np.maximum.accumulate(np.where(decided >= 0, np.arange(len(on)), -1))
     state = np.where(last >= 0, decided[last], 0).astype(bool)
     _fill(state, round(s.gap * fps), value=False)
+    for first, end in runs(state):
+        low = np.flatnonzero(above[first:end] <= np.median(above[first:end]) + s.rise)
+        state[first : first + low[0]] = state[first + low[-1] + 1 : end] = False
     _fill(state, round(s.shortest * fps), value=True)
     if 0.5 * slower * s.on_speed < s.slowest:
         return state
@@ -122,7 +136,7 @@ def foot_measures(
     points: Array, contacts: Contacts, fps: float, *, height: Height | None = None, belt: ArrayLike = (0, 0, 0)
 ) -> FootMeasures:
     """Of points (frames, feet, 4, 3) and their contacts (frames, feet, 4)."""
-    above = points[..., 2] if height is None else points[..., 2] - height(points[..., :2])
+    above = above_ground(points, height)
     move = np.asarray(belt, dtype=np.float64)[:2] / fps
     steps = np.linalg.norm(np.diff(points[..., :2], axis=0) - move, axis=-1)
     standing = contacts[1:] & contacts[:-1]

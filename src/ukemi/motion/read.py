@@ -22,8 +22,12 @@ def read_motion(
     up: str | None = None,
     rest_pose: str = "auto",
     fps: float | None = None,
+    skeleton: str | os.PathLike[str] | None = None,
 ) -> Clip:
-    """A clip from a motion file: .bvh.
+    """A clip from a motion file: .bvh, .amc with its .asf, or .npz.
+
+    Markers (.c3d, .trc) and OpenSim's tables (.mot, .sto) are no skeleton that moves: `ukemi.motion.markers` and
+    `ukemi.motion.tables` read them.
 
     Args:
         path: the file.
@@ -31,7 +35,8 @@ def read_motion(
             default what makes the body most like an adult's in size.
         up: ``"y"`` or ``"z"``; by default the axis along which the body is longest.
         rest_pose: whether frame 0 is an added rest pose: ``"drop"`` it, ``"keep"`` it, or find out (``"auto"``).
-        fps: frames per second, where the file does not say it or says it wrongly.
+        fps: frames per second, where the file does not say it (AMC: 120) or says it wrongly.
+        skeleton: the .asf file of an .amc; by default the one beside it with its name or subject number.
 
     Raises:
         FileFormatError: a file that cannot be read; the message begins with file:line.
@@ -51,7 +56,17 @@ def read_motion(
         from ukemi.motion.bvh import read_bvh
 
         return read_bvh(file, unit=scale, up=up, rest_pose=rest_pose, fps=rate)
-    raise InvalidInputError(f"{file}: expected a motion file that ends in .bvh")
+    if extension == ".amc":
+        from ukemi.motion.amc import read_amc
+
+        return read_amc(file, None if skeleton is None else Path(skeleton), unit=scale, up=up, fps=rate)
+    if extension == ".npz":
+        from ukemi.motion.archive import read_npz
+
+        return read_npz(file)
+    hints = {".c3d": "markers.read_markers", ".trc": "markers.read_markers", ".mot": "tables.read_table"}
+    hint = f"; ukemi.motion.{hints[extension]} reads what is in it" if extension in hints else ""
+    raise InvalidInputError(f"{file}: expected a motion file that ends in .bvh, .amc or .npz{hint}")
 
 
 def _unit(unit: str | float | None) -> float | None:
@@ -67,10 +82,32 @@ def _unit(unit: str | float | None) -> float | None:
 
 
 def write_motion(clip: Clip, path: str | os.PathLike[str]) -> Path:
-    """Writes a clip as .bvh; returns the path."""
+    """Writes a clip; returns the path.
+
+    .bvh: in its own layout, unchanged motions to the last digit. .npz: everything, exactly. .csv: places of joints that
+    move and all rotations (w, x, y, z) over time. .trc: places of all joints as markers, for OpenSim.
+    """
     file = Path(path)
-    if file.suffix.lower() == ".bvh":
+    extension = file.suffix.lower()
+    if extension == ".bvh":
         from ukemi.motion.bvh_writer import write_bvh
 
         return write_bvh(clip, file)
-    raise InvalidInputError(f"{file}: expected a file that ends in .bvh")
+    if extension == ".npz":
+        from ukemi.motion.archive import write_npz
+
+        return write_npz(clip, file)
+    if extension == ".csv":
+        from ukemi.motion.tables import write_table
+
+        columns = {}
+        for j, name in enumerate(clip.skeleton.names):
+            for k, axis in enumerate("xyz" if j in clip.translations else ""):
+                columns[f"{name}.{axis}"] = clip.translations[j][:, k]
+            columns |= {f"{name}.q{axis}": clip.rotations[:, j, k] for k, axis in enumerate("wxyz")}
+        return write_table(file, clip.time, columns)
+    if extension == ".trc":
+        from ukemi.motion.markers import Markers, write_trc
+
+        return write_trc(Markers(clip.skeleton.names, clip.fps, clip.positions, name=clip.name), file)
+    raise InvalidInputError(f"{file}: expected a file that ends in .bvh, .npz, .csv or .trc")

@@ -7,6 +7,7 @@ of the ankle its distance.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,6 +18,8 @@ from ukemi.model.pose import Pose
 from ukemi.motion.clip import Clip
 from ukemi.motion.rotations import inverse, rotated
 
+#: z of the ground [m] under places (..., 2); None stands for 0 everywhere.
+Height = Callable[[Array], Array]
 #: Height of the toe joint above the sole [m].
 TOE_HEIGHT = 0.012
 #: A rigid sole [m], on a figure of 1.741 m: heel behind the ankle and its half width, ball ahead of the toe joint and
@@ -60,10 +63,28 @@ def foot_tip(clip: Clip, foot: int, toes: int | None) -> tuple[Array, bool]:
     return clip.positions[:, foot] + 0.15 * ahead / np.linalg.norm(ahead, axis=1, keepdims=True), False
 
 
-def standing_frames(clip: Clip, ankle: Array, toe: Array) -> NDArray[np.intp]:
+def ground_normals(places: Array, height: Height | None) -> Array:
+    """Upward unit normals (..., 3) of the ground under places (..., 3)."""
+    normals = np.zeros_like(places)
+    normals[..., 2] = 1.0
+    if height is not None:
+        d = 1e-3
+        for axis in range(2):
+            e = d * np.eye(2)[axis]
+            normals[..., axis] = (height(places[..., :2] - e) - height(places[..., :2] + e)) / (2 * d)
+        normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
+    return normals
+
+
+def above_ground(places: Array, height: Height | None) -> Array:
+    """How far places (..., 3) are above the ground [m], measured upwards."""
+    return places[..., 2] if height is None else places[..., 2] - height(places[..., :2])
+
+
+def standing_frames(clip: Clip, ankle: Array, toe: Array, height: Height | None = None) -> NDArray[np.intp]:
     """Indices of the frames where the foot is low and still."""
     speed = np.maximum(*(np.linalg.norm(_rate(p, clip.fps), axis=1) for p in (ankle, toe)))
-    above = np.maximum(*(p[:, 2] - np.quantile(p[:, 2], 0.02) for p in (ankle, toe)))
+    above = np.maximum(*(h - np.quantile(h, 0.02) for h in (above_ground(p, height) for p in (ankle, toe))))
     for wider in (1.0, 2.0, 4.0, np.inf):  # the last: a treadmill's belt carries the foot along
         chosen = np.flatnonzero((speed < wider * STILL) & (above < min(wider, 2.0) * LOW))
         if len(chosen) >= min(ENOUGH, len(clip)):
@@ -81,25 +102,26 @@ class FootStance:
 
     frames: NDArray[np.intp]
     normal: Array
-    ankle_height: float  # in the clip's frame [m]
+    ankle_height: float  # above the ground of the clip, along its normal [m]
     toe: Array
     toe_is_joint: bool
     toe_height: float
 
 
-def foot_stance(clip: Clip, foot: int, toes: int | None) -> FootStance:
+def foot_stance(clip: Clip, foot: int, toes: int | None, height: Height | None = None) -> FootStance:
     ankle = clip.positions[:, foot]
     tip, is_joint = foot_tip(clip, foot, toes)
-    frames = standing_frames(clip, ankle, tip)
+    frames = standing_frames(clip, ankle, tip, height)
     to_foot = inverse(clip.world_rotations[frames, foot])
-    normal = rotated(to_foot, np.broadcast_to((0.0, 0.0, 1.0), (len(frames), 3))).mean(axis=0)
+    upwards = ground_normals(ankle[frames], height)
+    normal = rotated(to_foot, upwards).mean(axis=0)
     return FootStance(
         frames,
         normal / np.linalg.norm(normal),
-        float(np.median(ankle[frames, 2])),
+        float(np.median(above_ground(ankle[frames], height) * upwards[:, 2])),
         rotated(to_foot, tip[frames] - ankle[frames]).mean(axis=0),
         is_joint,
-        float(np.median(tip[frames, 2])),
+        float(np.median(above_ground(tip[frames], height) * upwards[:, 2])),
     )
 
 

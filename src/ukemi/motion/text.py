@@ -142,3 +142,16 @@ class Lines:
                 return row + 1
             k -= here
         return min(last, max(len(self._lines) - 1, 0)) + 1
+
+
+def finite_numbers(path: Path, line: int, what: str, words: list[str], count: int | None) -> Array:
+    """So many finite numbers from words."""
+    try:
+        values = np.array(words, dtype=np.float64)
+    except ValueError:
+        raise FileFormatError(path, line, f"{what}: expected numbers, got {' '.join(words)[:60]!r}") from None
+    if count is not None and len(values) != count:
+        raise FileFormatError(path, line, f"{what}: expected {count} numbers, got {len(values)}")
+    if not np.isfinite(values).all():
+        raise FileFormatError(path, line, f"{what}: expected finite numbers, got {' '.join(words)[:60]!r}")
+    return values

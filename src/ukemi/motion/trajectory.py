@@ -68,10 +68,8 @@ def trajectory(
     rate = positive("fps", fps)
     end = (len(states) - 1) / rate
     if step is None:
-        time: Array = np.arange(len(states)) / rate
-    else:
-        dt = positive("step", step)
-        time = np.arange(int(np.floor(end / dt + 1e-9)) + 1) * dt
+        step = 1.0 / rate
+    time: Array = np.arange(int(np.floor(end / positive("step", step) + 1e-9)) + 1, dtype=np.float64) * step
     x, dx, ddx = _spline(states, rate, time)
     v, a = np.zeros((2, len(time), model.nv))
     for link in model.links:
