@@ -17,6 +17,7 @@ namespace nb = nanobind;
 namespace ukemi {
 
 void bind_closed(nb::module_& m);
+void bind_contact(nb::module_& m);
 void bind_integrator(nb::module_& m);
 void bind_filter(nb::module_& m);
 
@@ -275,6 +276,7 @@ NB_MODULE(_core, m) {
         .def("solve", &InertiaFactor::solve, nb::arg("rhs").none(), "M^-1 rhs, for rhs of shape (..., nv).");
 
     bind_closed(m);
+    bind_contact(m);
     bind_integrator(m);
     bind_filter(m);
 

@@ -6,6 +6,7 @@
 
 #include "aba.hpp"
 #include "closed.hpp"
+#include "contact_step.hpp"
 #include "crba.hpp"
 #include "factor.hpp"
 #include "kinematics.hpp"
@@ -156,4 +157,5 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::filter_bytes,
     ukemi::UKEMI_LEVEL::run_filter_step,
     ukemi::UKEMI_LEVEL::run_plan,
+    ukemi::UKEMI_LEVEL::make_contact_engine,
 };

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 
+#include "contact_scene.hpp"
 #include "types.hpp"
 
 namespace ukemi {
@@ -51,6 +52,8 @@ struct Kernels {
     std::size_t (*filter_bytes)();  // per body, of each of the four work arrays
     void (*filter_step)(FilterData&, const FilterInput&);
     int (*plan_solve)(PlanData&);
+    // contacts, see contact_step.hpp; the scene must outlive the engine
+    ContactEngine* (*make_contact_engine)(const Tree&, const ContactScene&);
 };
 
 /// The best level for this processor, chosen once.

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from ukemi._core import set_threads, threads
 from ukemi.chain.inverse import Task
 from ukemi.chain.virtual import Directions, Spring
+from ukemi.contact.conditions import Condition
+from ukemi.contact.terrain import Ground, HeightField, Solids, Surface, stairs
 from ukemi.dynamics.forward import InertiaFactor, forward_dynamics, mass_matrix
 from ukemi.dynamics.inverse import bias, inverse_dynamics
 from ukemi.dynamics.kinematics import center_of_mass, difference, integrate, jacobian, jacobian_rate, link_poses
@@ -70,6 +72,7 @@ __all__ = [
     "Capsule",
     "Clip",
     "ClipFigure",
+    "Condition",
     "Connection",
     "ConvexMesh",
     "Cylinder",
@@ -78,6 +81,8 @@ __all__ = [
     "FileFormatError",
     "Fixed",
     "Free",
+    "Ground",
+    "HeightField",
     "InertiaFactor",
     "InvalidInputError",
     "Model",
@@ -90,9 +95,11 @@ __all__ = [
     "Simulation",
     "SimulationError",
     "SingularError",
+    "Solids",
     "Sphere",
     "Spherical",
     "Spring",
+    "Surface",
     "Task",
     "UkemiError",
     "UkemiWarning",
@@ -119,6 +126,7 @@ __all__ = [
     "read_motion",
     "retarget",
     "set_threads",
+    "stairs",
     "threads",
     "write_motion",
 ]

@@ -1,6 +1,7 @@
 """The compiled core: arrays in, arrays out. Arrays may be anything NumPy reads; leading axes are batch axes."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,6 +84,35 @@ class Integrator:
     def rejected(self) -> int: ...
     @property
     def rough(self) -> int: ...
+
+class Contacts:
+    def __init__(
+        self,
+        tree: Tree,
+        solids: list[Any],
+        planes: list[Any],
+        fields: list[Any],
+        pairs: list[Any],
+        stops: list[Any],
+        closed: ClosedChain | None,
+    ) -> None: ...
+    def advance(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        dt: float,
+        steps: int,
+        tau: ArrayLike,
+        external: ArrayLike | None,
+        gravity: ArrayLike | None,
+    ) -> tuple[_Array, _Array, int]: ...
+    def look(self, q: ArrayLike, v: ArrayLike) -> float: ...
+    def contacts(self) -> list[Any]: ...
+    def report(self) -> dict[str, Any]: ...
+    def trace(self) -> list[Any]: ...
+    def stop_forces(self) -> list[float]: ...
+    def loop_forces(self) -> list[float]: ...
+    def options(self, accept: float, touch: float, trace: bool) -> None: ...
 
 def forward_dynamics(
     tree: Tree, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None, gravity: ArrayLike | None

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "ukemi"
 
 #: rooms in the order data walks through them; each may import from those before it
-ROOMS = ["errors", "_core", "model", "dynamics", "motion", "chain", "sim", "report", "cli"]
+ROOMS = ["errors", "_core", "model", "dynamics", "motion", "chain", "contact", "sim", "dynamics_filter", "report", "cli"]
 #: sim asks report for a progress bar, late and only when wanted; a recording is drawn by report
 LATE = {("sim", "report")}
 

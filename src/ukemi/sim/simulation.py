@@ -10,7 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukemi import _core
+from ukemi.contact.reports import Contact, ContactReport
+from ukemi.contact.scene import Scene
 from ukemi.dynamics.kinematics import link_poses
+from ukemi.dynamics.wrenches import Wrenches, on_links
 from ukemi.errors import InvalidInputError, SimulationError
 from ukemi.model.arrays import Array, numbers, positive
 from ukemi.sim.events import advance_with_events
@@ -20,6 +23,10 @@ from ukemi.sim.world import World
 IntegratorName = Literal["semi-implicit", "rk4", "adaptive"]
 #: A run longer than this is a slip of the pen.
 MOST_STEPS = 1e9
+#: Touch-downs are located to this distance [m]; and when events are asked for, with what touched staying in contact up
+#: to the second.
+ACCEPTED = 1e-5
+LOCATED, TOUCHING = 1e-11, 1e-6
 #: control(t, q, v) -> tau (nv)
 Control = Callable[[float, Array, Array], ArrayLike]
 
@@ -30,6 +37,11 @@ class Simulation:
     integrator: "semi-implicit" (Euler, order 1, symplectic), "rk4" (order 4), or "adaptive" (Dormand-Prince 5(4), which
     takes as many steps inside each dt as the tolerances ask). All work on the configuration manifold: quaternions stay
     unit and no order is lost.
+
+    In a world with a terrain (or with collisions) every step is a contact step, whatever the integrator's name: the
+    midpoint rule of order 2, divided where something touches down, with hard contacts, impacts and joint stops. Control
+    is then asked once a step. events: touch-downs are located to rounding and listed in the world's events (otherwise
+    to 10 um). trace: `report.trace` keeps the hypotheses of the last step.
     """
 
     def __init__(
@@ -40,6 +52,8 @@ class Simulation:
         *,
         rtol: float = 1e-8,
         atol: float = 1e-10,
+        events: bool = False,
+        trace: bool = False,
     ) -> None:
         if not isinstance(world, World):
             raise InvalidInputError(f"Simulation: expected a World, got {world!r}")
@@ -50,12 +64,20 @@ class Simulation:
         self.integrator = integrator
         rtol, atol = positive("rtol", rtol), positive("atol", atol)
         self.rtol, self.atol = rtol, atol
+        self.events, self.trace = bool(events), bool(trace)
+        #: wrenches on links besides gravity: {link name: (6,)} in link coordinates, until changed
+        self.external: Wrenches | None = None
         self._evaluations = 0
+        self._scene: Scene | None = None
         self._core = self._integrator()
 
     def _integrator(self) -> _core.Integrator:
         world = self.world
         self._version = world.version
+        self._scene = world.checked_scene() if world.touches else None
+        if self._scene is not None:
+            accept, touch = (LOCATED, TOUCHING) if self.events else (ACCEPTED, 2 * ACCEPTED)
+            self._scene.engine.options(accept, touch, self.trace)
         closed = world.closed if world.connections else None
         return _core.Integrator(world.model.tree, self.integrator, world.gravity, self.rtol, self.atol, closed)
 
@@ -75,6 +97,9 @@ class Simulation:
         if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
             raise InvalidInputError(f"steps: expected a whole number, got {steps!r}")
         self.world.tau = self._torques(control)
+        if self.world.version != self._version:
+            self._evaluations += self._core.evaluations
+            self._core = self._integrator()
         if not (self.world.rules or any(c.break_force is not None for c in self.world.connections)):
             self._advance(control, self.dt, steps)
             return
@@ -87,12 +112,46 @@ class Simulation:
         if world.version != self._version:
             self._evaluations += self._core.evaluations
             self._core = self._integrator()
+        if self._scene is not None:
+            self._advance_touching(self._scene, control, dt, steps)
+            return
         q, v = self._core.advance(world.time, world.q, world.v, dt, steps, control)
         if world.version != self._version:
             raise InvalidInputError("control: it must not connect or cut; give `when=` to connect and cut instead")
         world.q, world.v = q, v
         world.time += steps * dt
         world.tau = self._torques(control)
+
+    def _advance_touching(self, scene: Scene, control: Control | ArrayLike | None, dt: float, steps: int) -> None:
+        """Contact steps; torques and wrenches are those at the start of each."""
+        world = self.world
+        at_once = 1 if callable(control) or self.events else steps
+        external = None if self.external is None else on_links(world.model, self.external)
+        for _ in range(steps // max(1, at_once)):
+            world.tau = self._torques(control)
+            q, v, done = scene.engine.advance(world.q, world.v, dt, at_once, world.tau, external, world.gravity)
+            if world.version != self._version:
+                raise InvalidInputError("control: it must not connect or cut; give `when=` to connect and cut instead")
+            world.q, world.v = q, v
+            if done < at_once:
+                what = f"at t = {world.time + done * dt:g} s the state is no longer finite"
+                raise SimulationError(what, world.time + done * dt, q, v)
+            if self.events:
+                times = scene.engine.report()["impact_times"]
+                world.events += [{"time": world.time + at, "what": "impact"} for at in times]
+            world.time += at_once * dt
+
+    @property
+    def contacts(self) -> list[Contact]:
+        """What touched in the last step, with its forces."""
+        return [] if self._scene is None else self._scene.contacts()
+
+    @property
+    def report(self) -> ContactReport:
+        """Certificate, trace and counts of the last call to `step` (or of the last sample of a run)."""
+        if self._scene is None:
+            raise InvalidInputError("report: nothing can touch in this world; set world.terrain")
+        return self._scene.report()
 
     def _torques(self, control: Control | ArrayLike | None) -> Array:
         """Torques (nv) at the world's state."""
@@ -123,7 +182,7 @@ class Simulation:
         """
         world = self.world
         samples = _samples(positive("duration", duration), self.dt, every)
-        log = _Log(world, len(samples) + 1)
+        log = _Log(self, len(samples) + 1)
         start, done = world.time, 0
         try:
             with _bar(progress, samples.sum()) as advance:
@@ -144,8 +203,9 @@ class Simulation:
 class _Log:
     """Collects samples of a run."""
 
-    def __init__(self, world: World, samples: int) -> None:
-        self.world = world
+    def __init__(self, simulation: Simulation, samples: int) -> None:
+        self.simulation = simulation
+        self.world = world = simulation.world
         self.model = world.model
         self.first_event = len(world.events)
         self.time, self.energy = np.empty(samples), np.empty(samples)
@@ -153,6 +213,7 @@ class _Log:
         self.tau = np.zeros_like(self.v)
         self.poses = np.empty((samples, world.model.nlinks, 4, 4))
         self.wrenches: dict[str, Array] = {}
+        self.contacts: list[list[Contact]] = []
         self.count = 0
 
     def note(self) -> None:
@@ -166,6 +227,7 @@ class _Log:
             for connection, wrench in zip(world.connections, world.connection_wrenches(), strict=True):
                 empty = np.full((len(self.time), 6), np.nan)
                 self.wrenches.setdefault(connection.name, empty)[k] = wrench
+        self.contacts.append(self.simulation.contacts if k else [])
         self.count += 1
 
     def recording(self) -> Recording:
@@ -178,6 +240,7 @@ class _Log:
             self.energy[:n],
             self.poses[:n],
             {name: wrench[:n] for name, wrench in self.wrenches.items()},
+            contacts=self.contacts[:n],
             events=self.world.events[self.first_event :],
             link_names=self.model.link_names,
             joint_names=self.model.joint_names,

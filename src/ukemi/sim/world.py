@@ -36,15 +36,17 @@ from ukemi.model.model import Link, Model
 from ukemi.model.pose import Pose
 from ukemi.sim.connection import BreakForce, Connection, JointHandle, LinkHandle, checked_break_force
 from ukemi.sim.figure import Figure
+from ukemi.sim.touching import Touching
 
 #: Frames that are to meet may be this far apart [m, rad]; more wants snap=True.
 MEETING = 1e-6
 
 
-class World:
+class World(Touching):
     """Holds the structure and the state; gravity (3,) in world axes [m/s^2]."""
 
     def __init__(self, gravity: ArrayLike = (0, 0, -9.81)) -> None:
+        super().__init__()
         self._gravity = numbers("World.gravity", gravity, (3,))
         self.time = 0.0
         self.figures: dict[str, Figure] = {}
