@@ -32,6 +32,10 @@ class ContactPoints:
     def __len__(self) -> int:
         return len(self.links)
 
+    @property
+    def groups(self) -> int:
+        return int(self.group.max(initial=-1)) + 1
+
     @classmethod
     def of(cls, model: Model, groups: Sequence[tuple[str, Array, Array]]) -> ContactPoints:
         """From (link name, points (n, 3), which are tips (n,)), one per group."""
@@ -87,10 +91,17 @@ class Reference:
     @cached_property
     def push(self) -> Array:
         """(n, 3): the force per unit mass that the reference's centre of mass asks for; none while nothing may touch."""
-        f = np.gradient(self.centroid[:, 3:6], self.dt, axis=0) + (0.0, 0.0, 9.81)
+        f = self.centroid_goal[:, 6:9] + (0.0, 0.0, 9.81)
         f[:, 2] = np.maximum(f[:, 2], 0.0)
         f[~self.contact.any(axis=1)] = 0.0
         return f
+
+    @cached_property
+    def centroid_goal(self) -> Array:
+        """(n, 15): place, velocity and acceleration of the centre of mass, angular momentum and its rate."""
+        c, mass = self.centroid, self.model.mass
+        rate = np.gradient(c[:, 3:], self.dt, axis=0) if len(self) > 1 else np.zeros((1, 6))
+        return np.concatenate([c[:, :6], rate[:, :3], mass * c[:, 6:], mass * rate[:, 3:]], axis=1)
 
     @cached_property
     def places(self) -> Array:
@@ -115,7 +126,7 @@ class Reference:
     def next_landing(self) -> NDArray[np.intp]:
         """(n, groups): the next step at which a group that is off the floor touches it; n if it never does. A group on the
         floor: now."""
-        groups = int(self.points.group.max(initial=-1)) + 1
+        groups = self.points.groups
         out = np.empty((len(self), groups), dtype=np.intp)
         for g in range(groups):
             down = self.contact[:, self.points.group == g].any(axis=1)

@@ -38,6 +38,8 @@ class Settings:
     root_kp: float = 200.0
     root_kd: float = 28.0
     place_weight: float = 1.0
+    place_kp: float = 20.0
+    place_kd: float = 9.0
     com_weight: float = 1e5
     com_kp: float = 6.0
     com_kd: float = 2.7
@@ -60,7 +62,6 @@ class Settings:
     plan_turn: float = 1000.0
     plan_force: float = 1e-6
     plan_last: float = 10.0
-    upright: float = 1.0
     ramp: float = 0.06
     early: float = 0.02
     step_gain: float = 0.7
@@ -78,11 +79,16 @@ class Settings:
                 raise InvalidInputError(f"Settings.{name}: expected a positive number, got {value!r}")
 
     def of_step(self) -> Array:
-        """What the core's step reads, in the order of FilterSettings (core/filter_data.hpp)."""
+        """What the core's step reads, in the order of FilterSettings (core/filter_data.hpp).
+
+        Without a plan the feedback on the centre of mass and on angular momentum has to do alone what plans do: the
+        gains that a prototype needed.
+        """
+        kp, kd, k = (self.com_kp, self.com_kd, self.spin_k) if self.preview else (20.0, 9.0, 5.0)
         return np.array(
             [
                 *(self.dt, self.friction, self.regularisation),
-                *(self.com_weight, self.com_kp, self.com_kd, self.spin_weight, self.spin_k),
+                *(self.com_weight, kp, kd, self.spin_weight, k),
                 *(self.swing_weight, self.swing_kp, self.swing_kd),
                 *(self.land_weight, self.land_kp, self.land_kd, self.land_depth, self.land_time, self.near),
                 *(self.stick, self.limit_time),
@@ -95,7 +101,9 @@ class Settings:
         return np.array([*per_second, self.plan_last])
 
 
-#: Stiff pelvis, loose joints: stays up longest.
-SAFE = Settings()
+#: What `filter_motion` uses first.
+STANDARD = Settings()
+#: A stiff pelvis on a loose spine: stays up longer, at the price of the trunk's pose. Tried when the standard falls.
+SAFE = replace(STANDARD, root_weight=200.0, root_kp=400.0, root_kd=40.0, spine=5.0)
 #: Stiff joints: closer to the reference, less to balance with.
-CLOSE = replace(SAFE, joint_kp=1600.0, joint_kd=80.0, root_weight=50.0, root_kp=200.0, root_kd=28.0)
+CLOSE = replace(STANDARD, joint_kp=900.0, joint_kd=60.0)

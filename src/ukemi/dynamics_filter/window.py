@@ -67,12 +67,13 @@ class Window:
         self.weights = settings.of_plan()
 
     def plan(
-        self, first: int, start: Array, places: Array, late: Array, about: tuple[Array, Array] | None = None
+        self, first: int, start: Array, held: Array, shift: Array, late: Array, around: Plan | None = None
     ) -> Plan:
         """From step ``first`` and the state ``start`` (12).
 
-        places: (2, points, 3), where points that bear now are, and how far each foot's next place is from its reference.
-        late: (points,) seconds before which a point cannot bear.
+        held: (points, 3), where points that bear now are, NaN for others. shift: (points, 3), how far their next places are
+        from the reference's. late: (points,) seconds before which a point cannot bear. around: an earlier solution
+        over the same knots, to linearise about (otherwise the reference).
         """
         ref, s = self.reference, self.settings
         n = len(ref)
@@ -86,10 +87,12 @@ class Window:
         since = (middle - first) * s.dt
         share[since[:, None] < late[None, :]] = 0.0
         # a point stays where it is until its group first leaves the floor; then it is where the reference puts it, shifted
-        bearing = np.logical_and.accumulate(ref.contact[middle], axis=0) & np.isfinite(places[0]).all(axis=1)
-        where = np.where(bearing[..., None], np.nan_to_num(places[0]), ref.places[middle] + places[1])
+        bearing = np.logical_and.accumulate(ref.contact[middle], axis=0) & np.isfinite(held).all(axis=1)
+        where = np.where(bearing[..., None], np.nan_to_num(held), ref.places[middle] + shift)
         goal = np.concatenate([ref.centroid[ends], np.zeros((len(ends), 3))], axis=1)
-        c0, f0 = (ref.centroid[middle, :3], ref.push[middle]) if about is None else about
+        c0, f0 = ref.centroid[middle, :3], ref.push[middle]
+        if around is not None:
+            c0, f0 = 0.5 * (around.state[1:, :3] + around.state[:-1, :3]), around.force.sum(axis=1)
         f0 = np.where(share.any(axis=1)[:, None], f0, 0.0)
         state, force, status = _core.centroidal_plan(
             start, h, np.concatenate([c0, f0], axis=1), share, where, ref.centroid[middle, 6:], goal, self.weights, self.floor, s.friction, GRAVITY

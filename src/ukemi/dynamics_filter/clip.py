@@ -1,0 +1,244 @@
+"""A whole clip through the filter: `filter_motion`."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ukemi.contact.terrain import Ground
+from ukemi.dynamics_filter.online import CHUNK, Follower
+from ukemi.dynamics_filter.prepare import ground_height, make_reference, sole_contacts
+from ukemi.dynamics_filter.reference import Reference
+from ukemi.dynamics_filter.result import FALL_HEIGHT, FALL_TURN, FilterResult, Quality, fall_of, joint_rms, residual_bw
+from ukemi.dynamics_filter.settings import SAFE, STANDARD, Settings
+from ukemi.dynamics_filter.whole import follow_plan, whole_plan
+from ukemi.errors import InvalidInputError
+from ukemi.model.arrays import Array
+from ukemi.model.model import Model
+from ukemi.motion.clip import Clip
+from ukemi.motion.figure import ClipFigure, figure_from_clip
+from ukemi.motion.footfalls import Footed, FootMeasures, foot_measures, sole_points
+
+#: The run ends when the pelvis is this far from its reference [m], [rad]: what follows is lying on the floor.
+DOWN_HEIGHT, DOWN_TURN = 0.3, np.deg2rad(45)
+
+
+def filter_motion(
+    clip: Clip | str | Path,
+    model: Model | None = None,
+    terrain: Ground | None = None,
+    preview: float = 0.8,
+    solver: str = "qp",
+    *,
+    settings: Settings | None = None,
+    mass: float | None = None,
+    height: float | None = None,
+    progress: bool = False,
+) -> FilterResult:
+    """The motion nearest to a clip that a body of its own can make on a floor it cannot pull at.
+
+    Args:
+        clip: a motion, or its file.
+        model: whose motion it is to be; by default the person in the clip (`figure_from_clip`), else the clip is retargeted.
+        terrain: the ground, level by default; a slope leans its normal, a treadmill has a velocity. Its friction counts.
+        preview: seconds that the filter looks ahead; 0: none, as in [DF03]; infinity: the whole clip is planned first.
+        solver: "qp", or "paper" for the filter of [DF03] VII as printed (`ukemi.dynamics_filter.paper`).
+        settings: gains and weights; by default `STANDARD`, and `SAFE` in a second run if the figure falls.
+        mass, height: of the person in the clip [kg], [m].
+        progress: whether a bar is shown on a terminal.
+
+    Ctrl-C ends the run; the result holds what was done (``interrupted``).
+    """
+    if solver not in ("qp", "paper"):
+        raise InvalidInputError(f"solver: expected 'qp' or 'paper', got {solver!r}")
+    if not preview >= 0:
+        raise InvalidInputError(f"preview: expected seconds from 0 to infinity, got {preview!r}")
+    if isinstance(clip, str | Path):
+        from ukemi.motion.read import read_motion
+
+        clip = read_motion(clip)
+    if terrain is not None and not all(hasattr(terrain, name) for name in ("normal", "friction", "velocity")):
+        raise InvalidInputError(f"terrain: expected a Ground, got {terrain!r:.100}")
+    person = figure_from_clip(clip, mass, height)
+    figure, q = _body(person, model)
+    friction = STANDARD.friction if terrain is None else float(min(terrain.friction, 10.0))
+    presets = [("standard", STANDARD), ("safe", SAFE)] if settings is None else [("given", settings)]
+    presets = [(name, replace(s, preview=preview, friction=friction)) for name, s in presets]
+    # a treadmill's belt is at rest for whoever walks along with it
+    belt = np.zeros(3) if terrain is None else np.asarray(terrain.velocity, dtype=np.float64)
+    q[:, :3] -= np.arange(len(q))[:, None] / clip.fps * belt
+    reference = make_reference(figure, q, clip.fps, presets[0][1].dt, terrain)
+    before = _measure_clip(figure, q, clip.fps)
+    if solver == "paper":
+        from ukemi.dynamics_filter.paper import follow_paper
+
+        tries = [("paper", lambda bar: follow_paper(reference, terrain, friction, bar))]
+    else:
+        tries = [(name, _runner(reference, s, terrain)) for name, s in presets]
+    best: tuple[str, Run] | None = None
+    for name, run in tries:
+        done = _with_bar(run, len(reference), progress)
+        if best is None or (done.fell_at or np.inf) > (best[1].fell_at or np.inf):
+            best = (name, done)
+        if done.fell_at is None or done.interrupted:
+            break
+    assert best is not None
+    plan_shift = whole_plan(reference, presets[0][1], terrain).shift
+    return _result(reference, best, before, plan_shift, clip.fps, belt, person if model is None else None)
+
+
+class Run:
+    """Rows of all steps, and how it ended."""
+
+    def __init__(self, chunks: list[dict[str, Array]], reference: Reference, interrupted: bool, seconds: float) -> None:
+        names = ("q_before", "v_before", "a", "tau", "force", "impulse", "place", "down", "centroid")
+        self.rows = {name: np.concatenate([c[name][: int(c["steps"])] for c in chunks]) for name in names}
+        self.rows["q"], self.rows["v"] = self.rows.pop("q_before"), self.rows.pop("v_before")
+        last = chunks[-1]
+        k = max(int(last["steps"]) - 1, 0)
+        self.end = (last["q"][k], last["v"][k])
+        self.interrupted, self.seconds = interrupted, seconds
+        off = fall_of(reference, self.rows["q"])
+        fallen = np.flatnonzero((off[:, 0] > FALL_HEIGHT) | (off[:, 1] > FALL_TURN))
+        self.stopped = len(self.rows["q"]) < len(reference) and not interrupted
+        at = fallen[0] if len(fallen) else len(self.rows["q"]) if self.stopped else None
+        self.fell_at = None if at is None else float(at * reference.dt)
+
+
+def _runner(reference: Reference, settings: Settings, ground: Ground | None) -> Callable[[Callable[[float], None]], Run]:
+    def run(bar: Callable[[float], None]) -> Run:
+        aim = reference
+        if np.isinf(settings.preview):
+            aim = follow_plan(reference, whole_plan(reference, settings, ground))
+        s = settings if np.isfinite(settings.preview) else replace(settings, preview=STANDARD.preview)
+        follower = Follower(aim, s, ground)
+        return run_to_the_end(follower, reference, bar)
+
+    return run
+
+
+def run_to_the_end(follower: Follower, reference: Reference, bar: Callable[[float], None]) -> Run:
+    """Until the reference ends, the figure lies on the floor, or the user has had enough."""
+    chunks: list[dict[str, Array]] = []
+    start, interrupted = clock.perf_counter(), False
+    try:
+        while follower.step < len(reference):
+            chunks.append(follower.advance(CHUNK))
+            bar(CHUNK)
+            if int(chunks[-1]["steps"]) < len(chunks[-1]["q"]):
+                break  # no longer finite
+            q, _ = follower.core.state()
+            k = min(follower.step, len(reference) - 1)
+            height = abs(q[2] - reference.q[k, 2])
+            if height > DOWN_HEIGHT or 2 * np.arccos(min(1.0, abs(q[3:7] @ reference.q[k, 3:7]))) > DOWN_TURN:
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+        if not chunks:
+            raise
+    return Run(chunks, reference, interrupted, clock.perf_counter() - start)
+
+
+def _with_bar(run: Callable[[Callable[[float], None]], Run], total: int, show: bool) -> Run:
+    if not show:
+        return run(lambda _: None)
+    from ukemi.report.progress import progress_bar
+
+    with progress_bar("filter", total) as bar:
+        return run(bar)
+
+
+def _body(person: ClipFigure, model: Model | None) -> tuple[Footed, Array]:
+    if model is None:
+        return person, np.array(person.q())
+    from ukemi.motion.retarget import retarget
+
+    moved = retarget(person, model)
+    return moved, np.array(moved.q)
+
+
+def _measure_clip(figure: Footed, q: Array, fps: float) -> FootMeasures:
+    points = sole_points(figure.model, list(figure.soles.values()), q)
+    return foot_measures(points, sole_contacts(points, fps), fps)
+
+
+def _result(
+    reference: Reference,
+    best: tuple[str, Run],
+    before: FootMeasures,
+    shift: float,
+    fps: float,
+    belt: Array,
+    figure: ClipFigure | None,
+) -> FilterResult:
+    preset, run = best
+    rows, n = run.rows, len(run.rows["q"])
+    time = reference.dt * np.arange(n)
+    quality = _quality(reference, run, preset, before, shift, fps)
+    if belt.any():
+        rows["q"] = rows["q"].copy()
+        rows["q"][:, :3] += time[:, None] * belt
+        rows["place"] = rows["place"] + time[:, None, None] * belt
+    return FilterResult(
+        reference,
+        time,
+        rows["q"],
+        rows["v"],
+        rows["a"],
+        rows["tau"],
+        rows["force"],
+        rows["impulse"],
+        rows["place"],
+        rows["down"] > 0,
+        run.end,
+        quality,
+        figure,
+        run.interrupted,
+    )
+
+
+def _quality(
+    reference: Reference, run: Run, preset: str, before: FootMeasures, shift: float, fps: float
+) -> Quality:
+    rows = run.rows
+    n = len(rows["q"])
+    weight = reference.model.mass * 9.81
+    com = rows["centroid"][:, :3] - reference.centroid[:n, :3]
+    total = rows["force"] + rows["impulse"] / reference.dt
+    down, solid = rows["down"] > 0, ~reference.points.tip
+    normal = rows["floor"] if "floor" in rows else np.array([0.0, 0.0, 1.0])
+    above = rows["place"] @ normal if "height" not in rows else rows["height"]
+    steps = np.linalg.norm(np.diff(rows["place"], axis=0), axis=2)[down[1:] & down[:-1]]
+    f_n = total @ normal
+    f_t = np.linalg.norm(total - f_n[..., None] * normal, axis=2)
+    bears = f_n > 1e-3 * weight
+    feet = np.stack([(down & (reference.points.group == g)).any(axis=1) for g in range(reference.points.groups)])
+    lowest = np.stack(
+        [
+            np.where(down & (reference.points.group == g), above, np.inf).min(axis=1)
+            for g in range(reference.points.groups)
+        ]
+    )
+    return Quality(
+        fell=run.fell_at is not None,
+        fell_at=run.fell_at,
+        stopped=run.stopped,
+        preset=preset,
+        residual_bw=residual_bw(reference, rows),
+        joint_rms_deg=float(np.rad2deg(joint_rms(reference, rows["q"]))),
+        com_rms_cm=float(100 * np.sqrt((com**2).sum(axis=1).mean())),
+        skate_mm=float(1e3 * steps.mean() / (reference.dt * fps)) if len(steps) else 0.0,
+        penetration_mm=float(1e3 * max(0.0, -above[:, solid].min())),
+        float_mm=float(1e3 * np.maximum(lowest[feet], 0).mean()) if feet.any() else 0.0,
+        peak_bw=float(f_n.sum(axis=1).max() / weight),
+        friction_use=float((f_t[bears] / f_n[bears]).max(initial=0.0)),
+        skate_before_mm=float(1e3 * before.skate / fps),
+        penetration_before_mm=float(1e3 * before.penetration),
+        float_before_mm=float(1e3 * before.float_height),
+        feasible_shift_cm=float(100 * shift),
+        realtime_factor=float(n * reference.dt / max(run.seconds, 1e-9)),
+    )
