@@ -168,6 +168,8 @@ inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B
         if (land) {  // aim below the floor, but slow down before it
             const double left = g.height + (high > 0 ? -high : s.land_depth), speed = dot(g.n, v);
             down = std::fmax(-kp * left - kd * speed, (-left / s.land_time - speed) / s.land_time);
+        } else {
+            down = std::fmax(down, (-g.height / s.land_time - dot(g.n, v)) / s.land_time);
         }
         const Vec3<double> e[3] = {d.floor.t1, d.floor.t2, g.n};
         const double level[3] = {dot(e[0], wish), dot(e[1], wish), down};
@@ -448,7 +450,7 @@ inline void filter_impulse(FilterData& d, const BodyMotion* B, const In<double>&
         point_row(tree, B, q, d.points[p], read3(d.place + 3 * p), g.n, row);
         double speed = 0;
         for (int j = 0; j < n; ++j) speed += row[j] * d.v_new[j];
-        if (g.height + speed * dt < std::fmin(-1e-7, g.height)) d.set[p] = 2, any = true;  // it will be down after this step, if it is meant to
+        if (g.height + speed * dt < std::fmin(-1e-7, g.height)) d.set[p] = 1, any = true;
     }
     if (!any) return;
     constexpr double rise = 0.02;  // a point found below the floor comes up no faster than this [m/s]
@@ -507,12 +509,11 @@ inline void filter_step(FilterData& d, const FilterInput& in) {
             d.down[p] = 0;
         } else if (!d.down[p]) {
             const double speed = dot(g.n, read3(d.velocity + 3 * p) - d.floor.velocity);
-            if (g.height < touching && clearance(d, in, p) == 0 && (d.set[p] == 2 || std::fabs(speed) < 5e-2)) {
+            if (g.height < touching && clearance(d, in, p) == 0 && std::fabs(speed) < 5e-2) {
                 d.down[p] = 1;
                 write3(d.anchor + 3 * p, x - g.n * g.height);
             }
         }
-        d.set[p] = 0;
     }
     crba<double>(tree, q, true, static_cast<CrbaBody<double>*>(d.crba), {d.M, 0});
     rnea<double>(tree, q, v, {nullptr, 0}, {in.external, 0}, {d.gravity[0], d.gravity[1], d.gravity[2]}, static_cast<RneaBody<double>*>(d.rnea), {d.bias, 0});

@@ -87,7 +87,10 @@ class Follower:
             None,
         )
         self.shift = np.zeros((points.groups, 3))
-        self.core.reset(reference.q[0], reference.v[0])
+        q = reference.q[0].copy()
+        solid = points.in_world(model, q)[~points.tip] @ self.floor[:3] - self.floor[12]
+        q[:3] += max(0.0, -float(solid.min(initial=0.0))) * self.floor[:3]  # nobody starts below the floor
+        self.core.reset(q, reference.v[0])
         self.aim(reference)
 
     def aim(self, reference: Reference) -> None:
