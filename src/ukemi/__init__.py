@@ -40,6 +40,8 @@ from ukemi.sim.simulation import Simulation
 from ukemi.sim.world import World
 
 if TYPE_CHECKING:
+    from ukemi.dynamics_filter.clip import filter_motion
+    from ukemi.dynamics_filter.result import FilterResult
     from ukemi.motion.clip import Clip
     from ukemi.motion.figure import ClipFigure, figure_from_clip
     from ukemi.motion.read import read_motion, write_motion
@@ -51,7 +53,9 @@ __version__ = "0.1.0"
 _LATE = {
     "Clip": "ukemi.motion.clip",
     "ClipFigure": "ukemi.motion.figure",
+    "FilterResult": "ukemi.dynamics_filter.result",
     "figure_from_clip": "ukemi.motion.figure",
+    "filter_motion": "ukemi.dynamics_filter.clip",
     "read_motion": "ukemi.motion.read",
     "retarget": "ukemi.motion.retarget",
     "write_motion": "ukemi.motion.read",
@@ -79,6 +83,7 @@ __all__ = [
     "Directions",
     "Figure",
     "FileFormatError",
+    "FilterResult",
     "Fixed",
     "Free",
     "Ground",
@@ -111,6 +116,7 @@ __all__ = [
     "difference",
     "energy",
     "figure_from_clip",
+    "filter_motion",
     "forward_dynamics",
     "human",
     "integrate",

@@ -11,9 +11,9 @@ import numpy as np
 
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics_filter.online import CHUNK, Follower
-from ukemi.dynamics_filter.prepare import ground_height, make_reference, sole_contacts
+from ukemi.dynamics_filter.prepare import make_reference, sole_contacts
 from ukemi.dynamics_filter.reference import Reference
-from ukemi.dynamics_filter.result import FALL_HEIGHT, FALL_TURN, FilterResult, Quality, fall_of, joint_rms, residual_bw
+from ukemi.dynamics_filter.result import FALL_HEIGHT, FALL_TURN, FilterResult, Quality, fall_of, joint_rms, plate_force, residual_bw
 from ukemi.dynamics_filter.settings import SAFE, STANDARD, Settings
 from ukemi.dynamics_filter.whole import follow_plan, whole_plan
 from ukemi.errors import InvalidInputError
@@ -94,7 +94,10 @@ def filter_motion(
 class Run:
     """Rows of all steps, and how it ended."""
 
-    def __init__(self, chunks: list[dict[str, Array]], reference: Reference, interrupted: bool, seconds: float) -> None:
+    def __init__(
+        self, chunks: list[dict[str, Array]], reference: Reference, floor: Array, interrupted: bool, seconds: float
+    ) -> None:
+        self.floor = floor
         names = ("q_before", "v_before", "a", "tau", "force", "impulse", "place", "down", "centroid")
         self.rows = {name: np.concatenate([c[name][: int(c["steps"])] for c in chunks]) for name in names}
         self.rows["q"], self.rows["v"] = self.rows.pop("q_before"), self.rows.pop("v_before")
@@ -140,7 +143,7 @@ def run_to_the_end(follower: Follower, reference: Reference, bar: Callable[[floa
         interrupted = True
         if not chunks:
             raise
-    return Run(chunks, reference, interrupted, clock.perf_counter() - start)
+    return Run(chunks, reference, follower.floor, interrupted, clock.perf_counter() - start)
 
 
 def _with_bar(run: Callable[[Callable[[float], None]], Run], total: int, show: bool) -> Run:
@@ -210,8 +213,8 @@ def _quality(
     com = rows["centroid"][:, :3] - reference.centroid[:n, :3]
     total = rows["force"] + rows["impulse"] / reference.dt
     down, solid = rows["down"] > 0, ~reference.points.tip
-    normal = rows["floor"] if "floor" in rows else np.array([0.0, 0.0, 1.0])
-    above = rows["place"] @ normal if "height" not in rows else rows["height"]
+    normal, offset = run.floor[:3], run.floor[12]
+    above = rows["place"] @ normal - offset
     steps = np.linalg.norm(np.diff(rows["place"], axis=0), axis=2)[down[1:] & down[:-1]]
     f_n = total @ normal
     f_t = np.linalg.norm(total - f_n[..., None] * normal, axis=2)
@@ -234,7 +237,8 @@ def _quality(
         skate_mm=float(1e3 * steps.mean() / (reference.dt * fps)) if len(steps) else 0.0,
         penetration_mm=float(1e3 * max(0.0, -above[:, solid].min())),
         float_mm=float(1e3 * np.maximum(lowest[feet], 0).mean()) if feet.any() else 0.0,
-        peak_bw=float(f_n.sum(axis=1).max() / weight),
+        peak_bw=float(plate_force(f_n.sum(axis=1), reference.dt).max() / weight),
+        impulse_ns=float((rows["impulse"] @ normal).sum(axis=1).max()),
         friction_use=float((f_t[bears] / f_n[bears]).max(initial=0.0)),
         skate_before_mm=float(1e3 * before.skate / fps),
         penetration_before_mm=float(1e3 * before.penetration),

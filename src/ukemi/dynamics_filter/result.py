@@ -29,7 +29,8 @@ class Quality:
     ended before the motion did. preset: settings that were used. residual_bw: largest force and moment (per metre) that the
     root would lack, by independent inverse dynamics, in body weights. joint_rms_deg, com_rms_cm. skate_mm: mean way of
     standing points per frame of the clip; penetration_mm: deepest. float_mm: mean height of standing feet. peak_bw: largest
-    vertical ground force (impulses spread over a step included); friction_use: largest share of the friction cone.
+    ground force along the normal, mean over 10 ms with impulses, as a plate shows it; impulse_ns: largest in a step [N s].
+    friction_use: largest ratio of level to normal force of a point.
     Before: the same of the clip. feasible_shift_cm: how far the centre of mass has to move for any motion on these footholds
     to be possible. realtime_factor: seconds of motion per second of computing.
     """
@@ -45,6 +46,7 @@ class Quality:
     penetration_mm: float
     float_mm: float
     peak_bw: float
+    impulse_ns: float
     friction_use: float
     skate_before_mm: float
     penetration_before_mm: float
@@ -147,6 +149,12 @@ def residual_bw(reference: Reference, rows: dict[str, Array], external: Array | 
         wrench[:, link, 3:] += np.cross(place, f)
     tau = inverse_dynamics(model, rows["q"], rows["v"], rows["a"], external=wrench)
     return float(np.abs(tau[:, :6]).max() / (model.mass * 9.81))
+
+
+def plate_force(force: Array, dt: float) -> Array:
+    """Mean over 10 ms of forces (n,) [N]: what a plate with its filter shows."""
+    width = max(round(0.01 / dt), 1)
+    return np.convolve(force, np.full(width, 1 / width), mode="same")
 
 
 def fall_of(reference: Reference, q: Array) -> Array:
