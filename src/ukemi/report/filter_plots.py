@@ -122,7 +122,7 @@ def side_by_side(result: FilterResult, path: str | Path, *, fps: float = 20.0, s
         middle = asked[i, 0, :3, 3]
         for half, poses in enumerate((asked[i], done[i])):
             camera = _Camera(middle, size, half * size)
-            draw.line([camera(middle + (-2, 0, -middle[2])), camera(middle + (2, 0, -middle[2]))], fill="#bbbbbb")
+            draw.line([camera(middle * (1, 1, 0) + (-2, 0, 0)), camera(middle * (1, 1, 0) + (2, 0, 0))], fill="#bbbbbb")
             for a, b, colour in _bones(model, poses):
                 draw.line([camera(a), camera(b)], fill=colour, width=5)
             if half:
@@ -141,7 +141,7 @@ class _Camera:
 
     def __init__(self, middle: Array, size: int, left: int) -> None:
         self.right = np.array([0.92, 0.38, 0.0])
-        self.up = np.array([0.05, -0.12, 0.99])
+        self.up = np.array([0.0, 0.0, 1.0])
         self.centre = np.array([middle[0], middle[1], 0.85])
         self.scale, self.size, self.left = size / 2.3, size, left
 
