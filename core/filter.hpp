@@ -433,57 +433,64 @@ inline bool review_limits(FilterData& d, int& limits, int wishes) {
     return changed;
 }
 
-/// Points that would end the step below the floor get an impulse in the cone that stops them at it, and so do those that are down.
-inline void filter_impulse(FilterData& d, const BodyMotion* B, const In<double>& q) {
-    const Tree& tree = *d.tree;
-    const int n = tree.nv;
-    const double dt = d.s.dt;
-    double* row = d.nn_work;
+/// Marks the points that would end the step below the floor with the velocity v_new; true if there are new ones.
+inline bool mark_impacts(FilterData& d, const BodyMotion* B, const In<double>& q) {
     bool any = false;
+    double* row = d.nn_work;
     for (int p = 0; p < d.np; ++p) {
-        write3(d.impulse + 3 * p, zero3<double>());
-        d.set[p] = d.down[p];
-        if (d.down[p] || d.points[p].tip) continue;
+        if (d.set[p] || d.points[p].tip) continue;
         const Ground g = ground_under(d.floor, read3(d.place + 3 * p));
         if (g.height > 0.05) continue;
         std::memset(row, 0, static_cast<std::size_t>(d.stride) * sizeof(double));
-        point_row(tree, B, q, d.points[p], read3(d.place + 3 * p), g.n, row);
-        double speed = 0;
-        for (int j = 0; j < n; ++j) speed += row[j] * d.v_new[j];
-        if (g.height + speed * dt < std::fmin(-1e-7, g.height)) d.set[p] = 1, any = true;
+        point_row(*d.tree, B, q, d.points[p], read3(d.place + 3 * p), g.n, row);
+        if (g.height + d.s.dt * dot_rows(row, d.v_new, d.stride) < std::fmin(-1e-7, g.height)) d.set[p] = 1, any = true;
     }
-    if (!any) return;
+    return any;
+}
+
+/// Points that would end the step below the floor get an impulse in the cone that stops them at it, and so do those that are
+/// down; points that this sends down are added.
+inline void filter_impulse(FilterData& d, const BodyMotion* B, const In<double>& q) {
+    const Tree& tree = *d.tree;
+    const int n = tree.nv;
     constexpr double rise = 0.02;  // a point found below the floor comes up no faster than this [m/s]
-    const int edges = friction_edges(d, d.set, d.edge);
-    for (int i = 0; i < n * n; ++i) d.factor[i] = d.M[i];
-    factorize(tree, d.factor);
-    int e = 0;
-    double trace = 0;
-    for (int p = 0; p < d.np; ++p) {
-        if (!d.set[p]) continue;
-        const Ground g = ground_under(d.floor, read3(d.place + 3 * p));
-        const Vec3<double> goal = d.floor.velocity - g.n * (d.down[p] ? 0.0 : std::fmax(g.height / dt, -rise));
-        for (int k = 0; k < 4; ++k, ++e) {
-            double *j = d.grasp + e * d.stride, *r = d.response + e * d.stride;
-            std::memset(j, 0, static_cast<std::size_t>(d.stride) * sizeof(double));
-            const Vec3<double> f = read3(d.edge + 3 * e);
-            point_row(tree, B, q, d.points[p], read3(d.place + 3 * p), f, j);
-            std::memcpy(r, j, static_cast<std::size_t>(d.stride) * sizeof(double));
-            solve(tree, d.factor, r);
-            d.c[e] = dot(f, goal) - dot_rows(j, d.v_new, d.stride);
-            for (int i = 0; i <= e; ++i) d.Q[e * edges + i] = d.Q[i * edges + e] = dot_rows(j, d.response + i * d.stride, d.stride);
-            trace += d.Q[e * edges + e];
+    for (int p = 0; p < d.np; ++p) write3(d.impulse + 3 * p, zero3<double>()), d.set[p] = d.down[p];
+    for (int round = 0; round < 4 && mark_impacts(d, B, q); ++round) {
+        if (round == 0) {
+            for (int i = 0; i < n * n; ++i) d.factor[i] = d.M[i];
+            factorize(tree, d.factor);
         }
-    }
-    for (int i = 0; i < edges; ++i) d.Q[i * edges + i] += 1e-9 * trace / edges, d.nn_index[i] = 0;
-    double* x = d.nn_work;
-    nonneg_least(d.Q, d.c, edges, x, d.nn_index, x + edges, d.nn_index + edges);
-    e = 0;
-    for (int p = 0; p < d.np; ++p) {
-        if (!d.set[p]) continue;
-        for (int k = 0; k < 4; ++k, ++e) {
-            for (int i = 0; i < 3; ++i) d.impulse[3 * p + i] += x[e] * d.edge[3 * e + i];
-            for (int j = 0; j < n; ++j) d.v_new[j] += x[e] * d.response[e * d.stride + j];
+        for (int j = 0; j < n; ++j) d.v_new[j] = d.v[j] + d.s.dt * d.a[j];
+        const int edges = friction_edges(d, d.set, d.edge);
+        int e = 0;
+        double trace = 0;
+        for (int p = 0; p < d.np; ++p) {
+            if (!d.set[p]) continue;
+            const Ground g = ground_under(d.floor, read3(d.place + 3 * p));
+            const Vec3<double> goal = d.floor.velocity - g.n * (d.down[p] ? 0.0 : std::fmax(g.height / d.s.dt, -rise));
+            for (int k = 0; k < 4; ++k, ++e) {
+                double *j = d.grasp + e * d.stride, *r = d.response + e * d.stride;
+                std::memset(j, 0, static_cast<std::size_t>(d.stride) * sizeof(double));
+                const Vec3<double> f = read3(d.edge + 3 * e);
+                point_row(tree, B, q, d.points[p], read3(d.place + 3 * p), f, j);
+                std::memcpy(r, j, static_cast<std::size_t>(d.stride) * sizeof(double));
+                solve(tree, d.factor, r);
+                d.c[e] = dot(f, goal) - dot_rows(j, d.v_new, d.stride);
+                for (int i = 0; i <= e; ++i) d.Q[e * edges + i] = d.Q[i * edges + e] = dot_rows(j, d.response + i * d.stride, d.stride);
+                trace += d.Q[e * edges + e];
+            }
+        }
+        for (int i = 0; i < edges; ++i) d.Q[i * edges + i] += 1e-9 * trace / edges, d.nn_index[i] = 0;
+        double* x = d.nn_work;
+        nonneg_least(d.Q, d.c, edges, x, d.nn_index, x + edges, d.nn_index + edges);
+        e = 0;
+        for (int p = 0; p < d.np; ++p) {
+            write3(d.impulse + 3 * p, zero3<double>());
+            if (!d.set[p]) continue;
+            for (int k = 0; k < 4; ++k, ++e) {
+                for (int i = 0; i < 3; ++i) d.impulse[3 * p + i] += x[e] * d.edge[3 * e + i];
+                for (int j = 0; j < n; ++j) d.v_new[j] += x[e] * d.response[e * d.stride + j];
+            }
         }
     }
 }
@@ -531,7 +538,7 @@ inline void filter_step(FilterData& d, const FilterInput& in) {
     }
     d.active_limits = limits;
 
-    for (int j = 0; j < tree.nv; ++j) d.v_new[j] = d.v[j] + d.s.dt * d.a[j];
+    for (int j = 0; j < d.stride; ++j) d.v_new[j] = j < tree.nv ? d.v[j] + d.s.dt * d.a[j] : 0.0;
     filter_impulse(d, B, q);
     for (int j = 0; j < tree.nv; ++j) d.v[j] = d.v_new[j];
     integrate(tree, d.q, d.v, d.s.dt, d.q);

@@ -10,6 +10,7 @@ from ukemi.dynamics.forward import mass_matrix
 from ukemi.dynamics.kinematics import difference
 from ukemi.dynamics_filter.reference import Reference
 from ukemi.dynamics_filter.settings import Settings
+from ukemi.dynamics_filter.start import standing_start
 from ukemi.dynamics_filter.window import Plan, Window
 from ukemi.model.arrays import Array
 from ukemi.model.joints import Free
@@ -87,10 +88,7 @@ class Follower:
             None,
         )
         self.shift = np.zeros((points.groups, 3))
-        q = reference.q[0].copy()
-        solid = points.in_world(model, q)[~points.tip] @ self.floor[:3] - self.floor[12]
-        q[:3] += max(0.0, -float(solid.min(initial=0.0))) * self.floor[:3]  # nobody starts below the floor
-        self.core.reset(q, reference.v[0])
+        self.core.reset(*standing_start(reference, self.floor[:3], float(self.floor[12])))
         self.aim(reference)
 
     def aim(self, reference: Reference) -> None:
