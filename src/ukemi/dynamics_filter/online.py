@@ -88,6 +88,7 @@ class Follower:
             None,
         )
         self.shift = np.zeros((points.groups, 3))
+        self.place_feet = True
         self.core.reset(*standing_start(reference, self.floor[:3], float(self.floor[12])))
         self.aim(reference)
 
@@ -112,7 +113,8 @@ class Follower:
         now = slice(k, k + n)
         q, _, x = self.state()
         before = self.shift.copy()
-        self._place_feet(x, n)
+        if self.place_feet:
+            self._place_feet(x, n)
         blend = np.linspace(0, 1, n + 1)[1:, None, None]
         shift = ((1 - blend) * before + blend * self.shift)[:, ref.points.group]
         out = self.core.run(

@@ -8,7 +8,7 @@ impossible forces; the toes prolong a sole that lies flat.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -96,20 +96,24 @@ def settled(figure: Footed, q: Array, fps: float, contacts: Contacts, height: He
     return lock_feet(figure, body, fps, contacts=contacts, settings=LEGS_ONLY, height=height).q
 
 
-def contact_points(model: Model, soles: Mapping[str, Sole] | Sequence[Sole]) -> ContactPoints:
-    """Heel, ball and tip of every sole: six points each."""
+def contact_points(model: Model, soles: Mapping[str, Sole]) -> ContactPoints:
+    """Heel and ball of every sole, and where toes prolong it its tip: four or six points each."""
     groups = []
-    for sole in soles.values() if isinstance(soles, Mapping) else soles:
-        corners = np.asarray(sole.points, dtype=np.float64)
-        tips = corners[2:] + TOES * sole.at.R[:, 0]
-        groups.append((sole.link, np.concatenate([corners, tips]), np.array([False] * 4 + [True] * 2)))
+    for sole in soles.values():
+        points, tip = np.asarray(sole.points, dtype=np.float64), np.zeros(4, dtype=bool)
+        if any(link.joint.nv for link in model.link(sole.link).children):
+            points = np.concatenate([points, points[2:] + TOES * sole.at.R[:, 0]])
+            tip = np.array([False] * 4 + [True] * 2)
+        groups.append((sole.link, points, tip))
     return ContactPoints.of(model, groups)
 
 
-def with_tips(contacts: Contacts) -> Contacts:
-    """(frames, 6 per foot): tips bear while the sole lies flat."""
-    flat = contacts.all(axis=2, keepdims=True)
-    return np.concatenate([contacts, flat, flat], axis=2).reshape(len(contacts), -1)
+def schedule(points: ContactPoints, contacts: Contacts) -> Contacts:
+    """(frames, points) from those of heels and balls (frames, feet, 4): tips bear while the sole lies flat."""
+    flat = contacts.all(axis=2)
+    tips = [int(points.tip[points.group == foot].sum()) for foot in range(points.groups)]
+    columns = [np.hstack([contacts[:, f], np.repeat(flat[:, f : f + 1], n, axis=1)]) for f, n in enumerate(tips)]
+    return np.hstack(columns)
 
 
 def make_reference(figure: Footed, q: Array, fps: float, dt: float, ground: Ground | None = None) -> Reference:
@@ -126,4 +130,4 @@ def make_reference(figure: Footed, q: Array, fps: float, dt: float, ground: Grou
     motion = trajectory(model, still, fps, dt, CUTOFF)
     nearest = np.clip(np.round(motion.time * fps).astype(int), 0, len(still) - 1)
     points = contact_points(model, figure.soles)
-    return Reference(model, dt, motion.q, motion.v, motion.a, points, with_tips(contacts)[nearest])
+    return Reference(model, dt, motion.q, motion.v, motion.a, points, schedule(points, contacts)[nearest])
