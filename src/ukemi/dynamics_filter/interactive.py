@@ -14,7 +14,7 @@ from ukemi.dynamics_filter.prepare import contact_points
 from ukemi.dynamics_filter.reference import Reference
 from ukemi.dynamics_filter.result import FALL_HEIGHT
 from ukemi.dynamics_filter.settings import STANDARD, Settings
-from ukemi.dynamics_filter.stepping import MARGIN, PAUSE, SWING, Step, outside, plan_step
+from ukemi.dynamics_filter.stepping import COMMIT, LOOK, MARGIN, PAUSE, SWING, Step, outside, plan_step
 from ukemi.errors import InvalidInputError, SimulationError
 from ukemi.model.arrays import Array, numbers
 from ukemi.model.model import Model
@@ -96,6 +96,7 @@ class DynamicsFilter:
         self._landed = -np.inf
         self._shifts = np.zeros((2, 3))
         self._key: tuple[bytes, ...] = ()
+        self._feet = np.zeros((0, 3))
 
     @property
     def q(self) -> Array:
@@ -135,6 +136,7 @@ class DynamicsFilter:
         if follower.step >= round(s.plan_every / s.dt) or follower.reference is not ahead:
             follower.aim(ahead)
         follower.shift = self._foot_shifts() - self._offset()
+        follower.landing = self._landing_shifts() - self._offset()
         out = follower.advance(1, push)
         if int(out["steps"]) == 0:
             raise SimulationError("the state is no longer finite", self.time, *follower.core.state())
@@ -180,27 +182,39 @@ class DynamicsFilter:
 
     def _offset(self) -> Array:
         """The body belongs between its feet."""
+        return self._landing_shifts().mean(axis=0) * (1, 1, 0)
+
+    def _landing_shifts(self) -> Array:
         shifts = self._shifts.copy()
         if self._step is not None:
             shifts[self._step.foot] = self._step.after
-        return shifts.mean(axis=0) * (1, 1, 0)
+        return shifts
 
     def _look(self, out: dict[str, Array]) -> None:
         if self._step is not None and self.time >= self._step.start + SWING:
             self._shifts[self._step.foot] = self._step.after
             self._step, self._landed = None, self.time
-        if not self.stepping or self._step is not None or self.time - self._landed < PAUSE or self._follower is None:
+        aims = self._step is not None and self._step.start + SWING - self.time > COMMIT
+        waits = self.time - self._landed < PAUSE
+        if not self.stepping or self._follower is None or (self._step is not None and not aims) or (self._step is None and waits):
+            return
+        if round(self.time / self.settings.dt) % LOOK:
             return
         q, _, x = self._follower.state()
         down = out["down"][0] > 0
         places = self.points.in_world(self.model, q)
-        omega = np.sqrt(9.81 / max(x[2], 0.3))
-        xi = x[:2] + x[3:5] / omega
-        if outside(places[down][:, :2], xi) < -MARGIN:
+        xi = x[:2] + x[3:5] / np.sqrt(9.81 / max(x[2], 0.3))
+        if self._step is None and outside(places[down][:, :2], xi) < -MARGIN:
             return
+        if self._step is None:
+            self._feet = places
+        else:
+            mine = self.points.group == self._step.foot
+            places[mine] = self._feet[mine]
         w, u = q[3], q[4:7]
         e = np.array([1.0, 0, 0])
         ahead = e + 2 * w * np.cross(u, e) + 2 * np.cross(u, np.cross(u, e))
         heading = ahead[:2] / max(float(np.linalg.norm(ahead[:2])), 1e-9)
-        self._step = plan_step(self.points, places, x[:3], x[3:6], self.time, self._shifts, heading)
-        self._key = ()
+        new = plan_step(self.points, places, x[:3], x[3:6], self.time, self._shifts, heading, self._step)
+        if self._step is None or np.linalg.norm(new.after - self._step.after) > 0.01:
+            self._step, self._key = new, ()

@@ -88,6 +88,8 @@ class Follower:
             None,
         )
         self.shift = np.zeros((points.groups, 3))
+        #: where feet in the air will come down, beside their reference; None: where they are sent now
+        self.landing: Array | None = None
         self.place_feet = True
         self.core.reset(*standing_start(reference, self.floor[:3], float(self.floor[12])))
         self.aim(reference)
@@ -135,7 +137,8 @@ class Follower:
             late = np.where(down | ~ref.contact[k], 0.0, np.clip(high / DESCENT, 0, LATEST))
             start = np.concatenate([x, self._turn(q)])
             held = np.where(down[:, None], place, np.nan)
-            self.plan = self.window.plan(k, start, held, self.shift[ref.points.group], late)
+            landing = self.shift if self.landing is None else self.landing
+            self.plan = self.window.plan(k, start, held, landing[ref.points.group], late)
             self.planned = k
         return self.plan.at((k + np.arange(n)) * s.dt, ref.model.mass)
 

@@ -14,6 +14,8 @@ from ukemi.dynamics_filter.reference import ContactPoints
 from ukemi.model.arrays import Array
 
 SWING = 0.30  # of a step [s]
+COMMIT = 0.08  # so long before it lands a foot keeps its aim [s]
+LOOK = 5  # steps of the filter between two looks
 PAUSE = 0.12  # between two steps [s]
 MARGIN = 0.005  # the capture point may come so near to the edge of the support [m]
 FARTHEST = 0.75  # a step [m]
@@ -49,22 +51,26 @@ def outside(points: Array, xi: Array) -> float:
         return np.inf
 
 
-def plan_step(points: ContactPoints, places: Array, c: Array, v: Array, t: float, shifts: Array, ahead: Array) -> Step | None:
+def plan_step(
+    points: ContactPoints, places: Array, c: Array, v: Array, t: float, shifts: Array, ahead: Array, under_way: Step | None = None
+) -> Step:
     """The better of two steps: the one that comes nearer to where the capture point will be.
 
-    places: (points, 3) of all points; shifts: (feet, 3), of the feet from the reference; ahead: (2,), where the figure looks.
+    places: (points, 3) of all points, those of a foot under way as if it had not left; shifts: (feet, 3), of the feet from the
+    reference; ahead: (2,), where the figure looks. under_way: a step whose aim is to be found again.
     """
     omega = np.sqrt(GRAVITY / max(c[2], 0.3))
     xi = c[:2] + v[:2] / omega
     centres = np.stack([places[points.group == g].mean(axis=0)[:2] for g in range(points.groups)])
     left = np.array([-ahead[1], ahead[0]])
     best: tuple[float, Step] | None = None
-    for foot in range(points.groups):
+    left_over = SWING if under_way is None else max(under_way.start + SWING - t, 0.0)
+    for foot in range(points.groups) if under_way is None else (under_way.foot,):
         stand = 1 - foot
         corners = places[(points.group == stand) & ~points.tip][:, :2]
         low, high = corners.min(axis=0), corners.max(axis=0)
         p = np.clip(xi, low, high)
-        goal = p + (xi - p) * np.exp(omega * SWING)
+        goal = p + (xi - p) * np.exp(omega * left_over)
         # stay on the own side of the other foot
         side = np.sign((centres[foot] - centres[stand]) @ left) or 1.0
         across = side * float((goal - centres[stand]) @ left)
@@ -75,5 +81,6 @@ def plan_step(points: ContactPoints, places: Array, c: Array, v: Array, t: float
         missed = float(np.linalg.norm(centres[foot] + way - goal))
         after = shifts[foot] + np.append(way, 0.0)
         if best is None or missed < best[0]:
-            best = (missed, Step(foot, t, shifts[foot].copy(), after))
-    return best[1] if best else None
+            best = (missed, Step(foot, t if under_way is None else under_way.start, shifts[foot].copy(), after))
+    assert best is not None
+    return best[1]
