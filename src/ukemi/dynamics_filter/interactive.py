@@ -22,6 +22,9 @@ from ukemi.motion.humanoid import model_soles
 from ukemi.motion.soles import Sole
 from ukemi.sim.world import World
 
+#: While it saves itself by stepping, and so long after [s], the body keeps its place less strictly.
+RECOVERY, RECOVERY_PLACE = 1.0, 0.3
+
 
 @dataclass(frozen=True, eq=False)
 class Frame:
@@ -134,6 +137,8 @@ class DynamicsFilter:
             self._follower.place_feet = False
         follower = self._follower
         if follower.step >= round(s.plan_every / s.dt) or follower.reference is not ahead:
+            saving = self._step is not None or self.time - self._landed < RECOVERY
+            follower.settings = replace(s, plan_place=RECOVERY_PLACE * s.plan_place) if saving else s
             follower.aim(ahead)
         follower.shift = self._foot_shifts() - self._offset()
         follower.landing = self._landing_shifts() - self._offset()
@@ -144,7 +149,7 @@ class DynamicsFilter:
         self._look(out)
         if self.world is not None:
             self.world.set_state(out["q"][0], out["v"][0])
-        off = abs(float(out["q"][0, 2]) - float(q[2]))
+        off = abs(float(out["q"][0, 2]) - float(follower.reference.q[0, 2]))
         return FilteredStep(
             self.time, *(out[name][0] for name in ("q", "v", "a", "tau", "force", "place")), out["down"][0] > 0, off > FALL_HEIGHT
         )
