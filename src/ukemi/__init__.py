@@ -41,6 +41,7 @@ from ukemi.sim.world import World
 
 if TYPE_CHECKING:
     from ukemi.dynamics_filter.clip import filter_motion
+    from ukemi.dynamics_filter.interactive import DynamicsFilter
     from ukemi.dynamics_filter.result import FilterResult
     from ukemi.motion.clip import Clip
     from ukemi.motion.figure import ClipFigure, figure_from_clip
@@ -53,6 +54,7 @@ __version__ = "0.1.0"
 _LATE = {
     "Clip": "ukemi.motion.clip",
     "ClipFigure": "ukemi.motion.figure",
+    "DynamicsFilter": "ukemi.dynamics_filter.interactive",
     "FilterResult": "ukemi.dynamics_filter.result",
     "figure_from_clip": "ukemi.motion.figure",
     "filter_motion": "ukemi.dynamics_filter.clip",
@@ -81,6 +83,7 @@ __all__ = [
     "ConvexMesh",
     "Cylinder",
     "Directions",
+    "DynamicsFilter",
     "Figure",
     "FileFormatError",
     "FilterResult",

@@ -14,7 +14,19 @@ from ukemi.motion.read import read_motion
 
 app = typer.Typer(name="bench", help="Compute the tables of the documentation again.", no_args_is_help=True)
 
-COLUMNS = ("clip", "s", "end", "preset", "joints deg", "com cm", "skate mm", "sink mm", "peak BW", "residual", "x real time")
+COLUMNS = (
+    "clip",
+    "s",
+    "end",
+    "preset",
+    "joints deg",
+    "com cm",
+    "skate mm",
+    "sink mm",
+    "peak BW",
+    "residual",
+    "x real time",
+)
 
 
 @app.callback()
@@ -43,7 +55,9 @@ def bench_filter(
             clip = read_motion(file)
             result = filter_motion(clip[: round(seconds * clip.fps) + 1], preview=preview)
         except UkemiError as error:
-            typer.echo(json.dumps({"clip": str(file), "error": str(error)}) if as_json else f"| {file.stem} | {error} |")
+            typer.echo(
+                json.dumps({"clip": str(file), "error": str(error)}) if as_json else f"| {file.stem} | {error} |"
+            )
             continue
         q = result.quality
         if as_json:
@@ -51,5 +65,11 @@ def bench_filter(
             continue
         end = "up" if q.fell_at is None else f"falls at {q.fell_at:.2f} s"
         cells = [file.stem, f"{clip.duration:.1f}", end, q.preset, f"{q.joint_rms_deg:.1f}", f"{q.com_rms_cm:.1f}"]
-        cells += [f"{q.skate_mm:.3f}", f"{q.penetration_mm:.2f}", f"{q.peak_bw:.2f}", f"{q.residual_bw:.0e}", f"{q.realtime_factor:.1f}"]
+        cells += [
+            f"{q.skate_mm:.3f}",
+            f"{q.penetration_mm:.2f}",
+            f"{q.peak_bw:.2f}",
+            f"{q.residual_bw:.0e}",
+            f"{q.realtime_factor:.1f}",
+        ]
         typer.echo("| " + " | ".join(cells) + " |")

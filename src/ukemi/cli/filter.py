@@ -18,9 +18,13 @@ from ukemi.report.filter_files import write_all
 
 
 def filter_command(
-    file: Annotated[Path | None, typer.Argument(help="A motion: .bvh, .amc, .npz. Without one: a walk of our own.")] = None,
+    file: Annotated[
+        Path | None, typer.Argument(help="A motion: .bvh, .amc, .npz. Without one: a walk of our own.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Folder for motion, torques, ground forces and report.")] = Path("out"),
-    model: Annotated[str | None, typer.Option(help="Another body: URDF, MJCF, human28; default the person in the clip.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="Another body: URDF, MJCF, human28; default the person in the clip.")
+    ] = None,
     preview: Annotated[float, typer.Option(help="Seconds of look-ahead; 0 none, inf the whole clip.")] = 0.8,
     solver: Annotated[str, typer.Option(help="qp, or paper for the filter as printed.")] = "qp",
     slope: Annotated[float, typer.Option(help="Of the ground along x [degrees], positive uphill.")] = 0.0,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time as clock
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +9,17 @@ from pathlib import Path
 import numpy as np
 
 from ukemi.contact.terrain import Ground
-from ukemi.dynamics_filter.online import CHUNK, Follower
+from ukemi.dynamics_filter.online import Follower
 from ukemi.dynamics_filter.prepare import make_reference, sole_contacts
 from ukemi.dynamics_filter.reference import Reference
-from ukemi.dynamics_filter.result import FALL_HEIGHT, FALL_TURN, FilterResult, Quality, fall_of, joint_rms, plate_force, residual_bw
+from ukemi.dynamics_filter.result import (
+    FilterResult,
+    Quality,
+    joint_rms,
+    plate_force,
+    residual_bw,
+)
+from ukemi.dynamics_filter.run import Run, run_to_the_end
 from ukemi.dynamics_filter.settings import SAFE, STANDARD, Settings
 from ukemi.dynamics_filter.whole import follow_plan, whole_plan
 from ukemi.errors import InvalidInputError
@@ -22,9 +28,6 @@ from ukemi.model.model import Model
 from ukemi.motion.clip import Clip
 from ukemi.motion.figure import ClipFigure, figure_from_clip
 from ukemi.motion.footfalls import Footed, FootMeasures, foot_measures, sole_points
-
-#: The run ends when the pelvis is this far from its reference [m], [rad]: what follows is lying on the floor.
-DOWN_HEIGHT, DOWN_TURN = 0.3, np.deg2rad(45)
 
 
 def filter_motion(
@@ -43,8 +46,10 @@ def filter_motion(
 
     Args:
         clip: a motion, or its file.
-        model: whose motion it is to be; by default the person in the clip (`figure_from_clip`), else the clip is retargeted.
-        terrain: the ground, level by default; a slope leans its normal, a treadmill has a velocity. Its friction counts.
+        model: whose motion it is to be; by default the person in the clip (`figure_from_clip`), else the clip is
+        retargeted.
+        terrain: the ground, level by default; a slope leans its normal, a treadmill has a velocity. Its friction
+        counts.
         preview: seconds that the filter looks ahead; 0: none, as in [DF03]; infinity: the whole clip is planned first.
         solver: "qp", or "paper" for the filter of [DF03] VII as printed (`ukemi.dynamics_filter.paper`).
         settings: gains and weights; by default `STANDARD`, and `SAFE` in a second run if the figure falls.
@@ -76,7 +81,9 @@ def filter_motion(
     if solver == "paper":
         from ukemi.dynamics_filter.paper import follow_paper
 
-        tries = [("paper", lambda bar: follow_paper(reference, terrain, friction, bar))]
+        tries: list[tuple[str, Callable[[Callable[[float], None]], Run]]] = [
+            ("paper", lambda bar: follow_paper(reference, terrain, bar))
+        ]
     else:
         tries = [(name, _runner(reference, s, terrain)) for name, s in presets]
     best: tuple[str, Run] | None = None
@@ -91,28 +98,9 @@ def filter_motion(
     return _result(reference, best, before, plan_shift, clip.fps, belt, person if model is None else None)
 
 
-class Run:
-    """Rows of all steps, and how it ended."""
-
-    def __init__(
-        self, chunks: list[dict[str, Array]], reference: Reference, floor: Array, interrupted: bool, seconds: float
-    ) -> None:
-        self.floor = floor
-        names = ("q_before", "v_before", "a", "tau", "force", "impulse", "place", "down", "centroid")
-        self.rows = {name: np.concatenate([c[name][: int(c["steps"])] for c in chunks]) for name in names}
-        self.rows["q"], self.rows["v"] = self.rows.pop("q_before"), self.rows.pop("v_before")
-        last = chunks[-1]
-        k = max(int(last["steps"]) - 1, 0)
-        self.end = (last["q"][k], last["v"][k])
-        self.interrupted, self.seconds = interrupted, seconds
-        off = fall_of(reference, self.rows["q"])
-        fallen = np.flatnonzero((off[:, 0] > FALL_HEIGHT) | (off[:, 1] > FALL_TURN))
-        self.stopped = len(self.rows["q"]) < len(reference) and not interrupted
-        at = fallen[0] if len(fallen) else len(self.rows["q"]) if self.stopped else None
-        self.fell_at = None if at is None else float(at * reference.dt)
-
-
-def _runner(reference: Reference, settings: Settings, ground: Ground | None) -> Callable[[Callable[[float], None]], Run]:
+def _runner(
+    reference: Reference, settings: Settings, ground: Ground | None
+) -> Callable[[Callable[[float], None]], Run]:
     def run(bar: Callable[[float], None]) -> Run:
         aim = reference
         if np.isinf(settings.preview):
@@ -122,28 +110,6 @@ def _runner(reference: Reference, settings: Settings, ground: Ground | None) -> 
         return run_to_the_end(follower, reference, bar)
 
     return run
-
-
-def run_to_the_end(follower: Follower, reference: Reference, bar: Callable[[float], None]) -> Run:
-    """Until the reference ends, the figure lies on the floor, or the user has had enough."""
-    chunks: list[dict[str, Array]] = []
-    start, interrupted = clock.perf_counter(), False
-    try:
-        while follower.step < len(reference):
-            chunks.append(follower.advance(CHUNK))
-            bar(CHUNK)
-            if int(chunks[-1]["steps"]) < len(chunks[-1]["q"]):
-                break  # no longer finite
-            q, _ = follower.core.state()
-            k = min(follower.step, len(reference) - 1)
-            height = abs(q[2] - reference.q[k, 2])
-            if height > DOWN_HEIGHT or 2 * np.arccos(min(1.0, abs(q[3:7] @ reference.q[k, 3:7]))) > DOWN_TURN:
-                break
-    except KeyboardInterrupt:
-        interrupted = True
-        if not chunks:
-            raise
-    return Run(chunks, reference, follower.floor, interrupted, clock.perf_counter() - start)
 
 
 def _with_bar(run: Callable[[Callable[[float], None]], Run], total: int, show: bool) -> Run:
@@ -180,7 +146,7 @@ def _result(
 ) -> FilterResult:
     preset, run = best
     rows, n = run.rows, len(run.rows["q"])
-    time = reference.dt * np.arange(n)
+    time: Array = reference.dt * np.arange(n, dtype=np.float64)
     quality = _quality(reference, run, preset, before, shift, fps)
     if belt.any():
         rows["q"] = rows["q"].copy()
@@ -204,9 +170,7 @@ def _result(
     )
 
 
-def _quality(
-    reference: Reference, run: Run, preset: str, before: FootMeasures, shift: float, fps: float
-) -> Quality:
+def _quality(reference: Reference, run: Run, preset: str, before: FootMeasures, shift: float, fps: float) -> Quality:
     rows = run.rows
     n = len(rows["q"])
     weight = reference.model.mass * 9.81

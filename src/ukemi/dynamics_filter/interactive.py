@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics_filter.online import Follower
@@ -28,7 +28,9 @@ RECOVERY, RECOVERY_PLACE = 1.0, 0.3
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """What the figure should do now: coordinates, and if it moves their rates; contact (feet,): which feet should bear."""
+    """What the figure should do now: coordinates, and if it moves their rates; contact (feet,): which feet should
+    bear.
+    """
 
     q: ArrayLike
     v: ArrayLike | None = None
@@ -38,7 +40,9 @@ class Frame:
 
 @dataclass(frozen=True, eq=False)
 class FilteredStep:
-    """State after a step, and what acted in it: forces on the points of the soles (points, 3) at their places [N], [m]."""
+    """State after a step, and what acted in it: forces on the points of the soles (points, 3) at their places [N],
+    [m].
+    """
 
     time: float
     q: Array
@@ -47,7 +51,7 @@ class FilteredStep:
     tau: Array
     force: Array
     place: Array
-    contact: Array
+    contact: NDArray[np.bool_]
     fell: bool
 
 
@@ -150,12 +154,11 @@ class DynamicsFilter:
         if self.world is not None:
             self.world.set_state(out["q"][0], out["v"][0])
         off = abs(float(out["q"][0, 2]) - float(follower.reference.q[0, 2]))
-        return FilteredStep(
-            self.time, *(out[name][0] for name in ("q", "v", "a", "tau", "force", "place")), out["down"][0] > 0, off > FALL_HEIGHT
-        )
+        q_new, v_new, a_new, tau, force, place = (out[name][0] for name in ("q", "v", "a", "tau", "force", "place"))
+        return FilteredStep(self.time, q_new, v_new, a_new, tau, force, place, out["down"][0] > 0, off > FALL_HEIGHT)
 
     # --- what is to come ----------------------------------------------------------------------------------------------
-    def _ahead(self, q: Array, v: Array, a: Array, feet: Array) -> Reference:
+    def _ahead(self, q: Array, v: Array, a: Array, feet: NDArray[np.bool_]) -> Reference:
         """The frame held over the window (its places move on with v), with the contacts that are intended."""
         s, f = self.settings, self._follower
         key = (q.tobytes(), v.tobytes(), a.tobytes(), feet.tobytes())
@@ -170,9 +173,9 @@ class DynamicsFilter:
         if self._step is not None:
             left = round((self._step.start + SWING - self.time) / s.dt)
             contact[: max(left, 0), self.points.group == self._step.foot] = False
-        rows = np.repeat(moved[None], n, axis=0), np.repeat(v[None], n, axis=0), np.repeat(a[None], n, axis=0)
-        reference = Reference(self.model, s.dt, *rows, self.points, contact)
-        one = Reference(self.model, s.dt, *(x[:1] for x in rows), self.points, contact[:1])
+        q_all, v_all, a_all = (np.repeat(x[None], n, axis=0) for x in (moved, v, a))
+        reference = Reference(self.model, s.dt, q_all, v_all, a_all, self.points, contact)
+        one = Reference(self.model, s.dt, q_all[:1], v_all[:1], a_all[:1], self.points, contact[:1])
         centroid = np.repeat(one.centroid, n, axis=0)
         centroid[:, :3] += s.dt * np.arange(n)[:, None] * centroid[:, 3:6]
         reference.__dict__.update(centroid=centroid, places=np.repeat(one.places, n, axis=0))
@@ -201,7 +204,12 @@ class DynamicsFilter:
             self._step, self._landed = None, self.time
         aims = self._step is not None and self._step.start + SWING - self.time > COMMIT
         waits = self.time - self._landed < PAUSE
-        if not self.stepping or self._follower is None or (self._step is not None and not aims) or (self._step is None and waits):
+        if (
+            not self.stepping
+            or self._follower is None
+            or (self._step is not None and not aims)
+            or (self._step is None and waits)
+        ):
             return
         if round(self.time / self.settings.dt) % LOOK:
             return

@@ -1,4 +1,6 @@
-"""The filter step by step: a plan from the state at hand, feet that go where the capture point asks, the core's steps."""
+"""The filter step by step: a plan from the state at hand, feet that go where the capture point asks, the core's
+steps.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,8 @@ def gains_of(model: Model, s: Settings) -> Array:
 
 
 def limits_of(model: Model) -> Array:
-    """(3, nv): lower and upper limit of every freedom (of a spherical joint its largest angle, in the first of its upper
+    """(3, nv): lower and upper limit of every freedom (of a spherical joint its largest angle, in the first of its
+    upper
     limits), and its largest torque; 1e30 where there is none."""
     out = np.full((3, model.nv), 1e30)
     out[0] *= -1
@@ -110,7 +113,7 @@ class Follower:
 
     def advance(self, steps: int = CHUNK, external: Array | None = None) -> dict[str, Array]:
         """Up to ``steps`` steps; external: (steps, nlinks, 6), wrenches on links in link coordinates."""
-        ref, s, k = self.reference, self.settings, self.step
+        ref, k = self.reference, self.step
         n = min(steps, len(ref) - k)
         now = slice(k, k + n)
         q, _, x = self.state()
@@ -140,7 +143,7 @@ class Follower:
             landing = self.shift if self.landing is None else self.landing
             self.plan = self.window.plan(k, start, held, landing[ref.points.group], late)
             self.planned = k
-        return self.plan.at((k + np.arange(n)) * s.dt, ref.model.mass)
+        return self.plan.at(s.dt * np.arange(k, k + n, dtype=np.float64), ref.model.mass)
 
     def _turn(self, q: Array) -> Array:
         """How far the body has turned from the reference, times its inertia per unit mass, in the world."""
@@ -156,7 +159,8 @@ class Follower:
         return local + w * side + np.cross(u, side)
 
     def _place_feet(self, x: Array, steps: int) -> None:
-        """A foot in the air goes by as much beside its reference as the capture point will be beside its own when it lands
+        """A foot in the air goes by as much beside its reference as the capture point will be beside its own when
+        it lands
         (Pratt et al. 2006)."""
         ref, s, k = self.reference, self.settings, self.step
         goal = ref.centroid[k]

@@ -2,7 +2,8 @@
 
 What is done here and why (measurements in docs/filter.md): heel and ball of a sole touch as pairs; a foot that stands
 still counts as standing even some centimetres above the floor, because floors of captures are not level; the body is
-moved to the feet slowly (1.5 Hz) and the legs do the rest, because a pelvis that follows its feet frame by frame asks for
+moved to the feet slowly (1.5 Hz) and the legs do the rest, because a pelvis that follows its feet frame by frame
+asks for
 impossible forces; the toes prolong a sole that lies flat.
 """
 
@@ -54,7 +55,7 @@ def sole_contacts(points: Array, fps: float, height: Height | None = None) -> Co
     above = above_ground(points, height)
     for foot in range(found.shape[1]):
         for pair in ([0, 1], [2, 3]):
-            on = found[:, foot, pair].any(axis=1)
+            on = found[:, foot, pair[0]] | found[:, foot, pair[1]]
             low = above[:, foot, pair].min(axis=1)
             way = points[:, foot, pair, :2].mean(axis=1)
             speed = np.linalg.norm(np.gradient(way, 1 / fps, axis=0), axis=1) if len(way) > 1 else np.zeros(len(way))
@@ -66,10 +67,10 @@ def _tidy(on: Contacts, low: Array, speed: Array, fps: float) -> Contacts:
     """Without short gaps and touches, and with beginnings and ends where the points are down."""
     n = len(on)
     for first, end in runs(~on):
-        if 0 < first and end < n and (end - first) / fps < GAP and low[first:end].max() < HIGH:
+        if first > 0 and end < n and (end - first) / fps < GAP and low[first:end].max() < HIGH:
             on[first:end] = True
     for first, end in runs(on):
-        if 0 < first and end < n and (end - first) / fps < SHORTEST:
+        if first > 0 and end < n and (end - first) / fps < SHORTEST:
             on[first:end] = False
     for first, end in runs(on):
         level = np.median(low[first:end]) + RISE
@@ -110,7 +111,7 @@ def contact_points(model: Model, soles: Mapping[str, Sole]) -> ContactPoints:
 
 def schedule(points: ContactPoints, contacts: Contacts) -> Contacts:
     """(frames, points) from those of heels and balls (frames, feet, 4): tips bear while the sole lies flat."""
-    flat = contacts.all(axis=2)
+    flat = np.logical_and.reduce(contacts, axis=2)
     tips = [int(points.tip[points.group == foot].sum()) for foot in range(points.groups)]
     columns = [np.hstack([contacts[:, f], np.repeat(flat[:, f : f + 1], n, axis=1)]) for f, n in enumerate(tips)]
     return np.hstack(columns)

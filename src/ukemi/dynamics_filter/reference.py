@@ -68,7 +68,12 @@ class Reference:
 
     def __post_init__(self) -> None:
         n = len(self.q)
-        wanted = {"q": (n, self.model.nq), "v": (n, self.model.nv), "a": (n, self.model.nv), "contact": (n, len(self.points))}
+        wanted = {
+            "q": (n, self.model.nq),
+            "v": (n, self.model.nv),
+            "a": (n, self.model.nv),
+            "contact": (n, len(self.points)),
+        }
         for name, shape in wanted.items():
             got = np.shape(getattr(self, name))
             if got != shape or n == 0:
@@ -79,7 +84,7 @@ class Reference:
 
     @property
     def time(self) -> Array:
-        return self.dt * np.arange(len(self))
+        return self.dt * np.arange(len(self), dtype=np.float64)
 
     @cached_property
     def centroid(self) -> Array:
@@ -90,7 +95,9 @@ class Reference:
 
     @cached_property
     def push(self) -> Array:
-        """(n, 3): the force per unit mass that the reference's centre of mass asks for; none while nothing may touch."""
+        """(n, 3): the force per unit mass that the reference's centre of mass asks for; none while nothing may
+        touch.
+        """
         f = self.centroid_goal[:, 6:9] + (0.0, 0.0, 9.81)
         f[:, 2] = np.maximum(f[:, 2], 0.0)
         f[~self.contact.any(axis=1)] = 0.0
@@ -109,11 +116,13 @@ class Reference:
         return self.points.in_world(self.model, self.q)
 
     def share(self, ramp: float, early: float = 0.0) -> Array:
-        """(n, points): 0 where a point is not meant to bear, rising to 1 within ``ramp`` seconds of touch-down and falling as
-        much before lift-off; just below 0 for ``early`` seconds before touch-down, where it may bear if it happens to touch."""
+        """(n, points): 0 where a point is not meant to bear, rising to 1 within ``ramp`` seconds of touch-down and
+        falling as
+        much before lift-off; just below 0 for ``early`` seconds before touch-down, where it may bear if it happens
+        to touch."""
         steps = max(ramp / self.dt, 1.0)
         out = np.zeros(self.contact.shape)
-        for p in range(out.shape[1]):
+        for p in range(len(self.points)):
             for start, stop in runs(self.contact[:, p]):
                 up = np.arange(1, stop - start + 1) / steps if start else np.ones(stop - start)
                 down = np.arange(stop - start, 0, -1) / steps if stop < len(self) else np.ones(stop - start)
@@ -124,7 +133,8 @@ class Reference:
 
     @cached_property
     def next_landing(self) -> NDArray[np.intp]:
-        """(n, groups): the next step at which a group that is off the floor touches it; n if it never does. A group on the
+        """(n, groups): the next step at which a group that is off the floor touches it; n if it never does. A group
+        on the
         floor: now."""
         groups = self.points.groups
         out = np.empty((len(self), groups), dtype=np.intp)

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ukemi.dynamics.inverse import inverse_dynamics
 from ukemi.dynamics.kinematics import difference, integrate, link_poses
@@ -25,13 +26,18 @@ UNLOADED = 0.01
 class Quality:
     """How good a filtered motion is. Distances and angles are from the reference (feet held, smoothed).
 
-    fell, fell_at: whether and when [s] the pelvis left the reference by 8 cm in height or 10 degrees; stopped: whether the run
-    ended before the motion did. preset: settings that were used. residual_bw: largest force and moment (per metre) that the
+    fell, fell_at: whether and when [s] the pelvis left the reference by 8 cm in height or 10 degrees; stopped:
+    whether the run
+    ended before the motion did. preset: settings that were used. residual_bw: largest force and moment (per metre)
+    that the
     root would lack, by independent inverse dynamics, in body weights. joint_rms_deg, com_rms_cm. skate_mm: mean way of
-    standing points per frame of the clip; penetration_mm: deepest. float_mm: mean height of standing feet. peak_bw: largest
-    ground force along the normal, mean over 10 ms with impulses, as a plate shows it; impulse_ns: largest in a step [N s].
+    standing points per frame of the clip; penetration_mm: deepest. float_mm: mean height of standing feet. peak_bw:
+    largest
+    ground force along the normal, mean over 10 ms with impulses, as a plate shows it; impulse_ns: largest in a step
+    [N s].
     friction_use: largest ratio of level to normal force of a point.
-    Before: the same of the clip. feasible_shift_cm: how far the centre of mass has to move for any motion on these footholds
+    Before: the same of the clip. feasible_shift_cm: how far the centre of mass has to move for any motion on these
+    footholds
     to be possible. realtime_factor: seconds of motion per second of computing.
     """
 
@@ -62,7 +68,8 @@ class Quality:
 class FilterResult:
     """A motion that physics allows, one row per step of ``dt``.
 
-    time (n,); q (n, nq), v (n, nv): state at the beginning of the step. a (n, nv), tau (n, nv): acceleration and torques in it.
+    time (n,); q (n, nq), v (n, nv): state at the beginning of the step. a (n, nv), tau (n, nv): acceleration and
+    torques in it.
     force, impulse (n, points, 3), place (n, points, 3): on the points of the soles, in the world [N], [N s], [m].
     contact (n, points): whether a point is down. reference: what was asked for. quality: how good it is.
     interrupted: whether the run was stopped from outside.
@@ -77,7 +84,7 @@ class FilterResult:
     force: Array
     impulse: Array
     place: Array
-    contact: Array
+    contact: NDArray[np.bool_]
     end: tuple[Array, Array]
     quality: Quality
     figure: ClipFigure | None = None

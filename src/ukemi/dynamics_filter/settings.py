@@ -96,8 +96,12 @@ class Settings:
         )
 
     def of_plan(self) -> Array:
-        """Weights of the core's plan: place, velocity, spin, turn, force (per second), and the factor of the last state."""
-        per_second = np.array([self.plan_place, self.plan_velocity, self.plan_spin, self.plan_turn, self.plan_force]) / 0.04
+        """Weights of the core's plan: place, velocity, spin, turn, force (per second), and the factor of the last
+        state.
+        """
+        per_second = (
+            np.array([self.plan_place, self.plan_velocity, self.plan_spin, self.plan_turn, self.plan_force]) / 0.04
+        )
         return np.array([*per_second, self.plan_last])
 
 

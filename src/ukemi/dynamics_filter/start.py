@@ -27,7 +27,9 @@ def standing_start(reference: Reference, normal: Array, offset: float) -> tuple[
         near = bears[np.abs(above[bears]) < REACH]
         if len(near) == 0:
             break
-        J = np.stack([normal @ jacobian(model, q, model.link_names[points.links[p]], points.places[p])[:3] for p in near])
+        J = np.stack(
+            [normal @ jacobian(model, q, model.link_names[points.links[p]], points.places[p])[:3] for p in near]
+        )
         q = integrate(model, q, _least(mass_matrix(model, q), J, -above[near]), 1.0)
     solid = points.in_world(model, q)[~points.tip] @ normal - offset
     q[:3] += max(0.0, -float(solid.min(initial=0.0)) - 1e-9) * normal

@@ -1,6 +1,7 @@
 """A step on purpose: when a push sends the capture point out of the feet, one of them goes there.
 
-The capture point is where a pendulum of the body's height comes to rest (Pratt et al. 2006): xi = c + v / omega. It runs away
+The capture point is where a pendulum of the body's height comes to rest (Pratt et al. 2006): xi = c + v / omega. It
+runs away
 from the foot that stands, xi(t) = p + (xi - p) exp(omega t); the other foot is put where it will be.
 """
 
@@ -52,11 +53,19 @@ def outside(points: Array, xi: Array) -> float:
 
 
 def plan_step(
-    points: ContactPoints, places: Array, c: Array, v: Array, t: float, shifts: Array, ahead: Array, under_way: Step | None = None
+    points: ContactPoints,
+    places: Array,
+    c: Array,
+    v: Array,
+    t: float,
+    shifts: Array,
+    ahead: Array,
+    under_way: Step | None = None,
 ) -> Step:
     """The better of two steps: the one that comes nearer to where the capture point will be.
 
-    places: (points, 3) of all points, those of a foot under way as if it had not left; shifts: (feet, 3), of the feet from the
+    places: (points, 3) of all points, those of a foot under way as if it had not left; shifts: (feet, 3), of the
+    feet from the
     reference; ahead: (2,), where the figure looks. under_way: a step whose aim is to be found again.
     """
     omega = np.sqrt(GRAVITY / max(c[2], 0.3))

@@ -18,7 +18,8 @@ ROUNDS = 3
 
 @dataclass(frozen=True, eq=False)
 class WholePlan:
-    """plan: of the whole clip. shift: the farthest that the centre of mass is moved [m]; turn: the largest angular momentum
+    """plan: of the whole clip. shift: the farthest that the centre of mass is moved [m]; turn: the largest angular
+    momentum
     beyond the reference's [kg m^2/s]."""
 
     plan: Plan

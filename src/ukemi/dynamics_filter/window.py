@@ -46,7 +46,9 @@ class Plan:
         return np.concatenate([place, velocity, a, mass * spin, mass * rate], axis=1)
 
     def _smooth(self, t: Array, values: Array, k: NDArray[np.intp]) -> Array:
-        """What is constant between knots (n, 3), on lines between the middles of the intervals; but not into or out of flight."""
+        """What is constant between knots (n, 3), on lines between the middles of the intervals; but not into or out
+        of flight.
+        """
         middles = 0.5 * (self.time[1:] + self.time[:-1])
         lines = np.stack([np.interp(t, middles, column) for column in values.T], axis=1)
         bears = self.force[..., 2].sum(axis=1) > 1e-3
@@ -82,7 +84,8 @@ class Window:
     ) -> Plan:
         """From step ``first`` and the state ``start`` (12).
 
-        held: (points, 3), where points that bear now are, NaN for others. shift: (points, 3), how far their next places are
+        held: (points, 3), where points that bear now are, NaN for others. shift: (points, 3), how far their next
+        places are
         from the reference's. late: (points,) seconds before which a point cannot bear. around: an earlier solution
         over the same knots, to linearise about (otherwise the reference).
         """
@@ -97,16 +100,27 @@ class Window:
         share = np.where(ref.contact[middle], np.maximum(self.share[middle], 0.02), 0.0)
         since = (middle - first) * s.dt
         share[since[:, None] < late[None, :]] = 0.0
-        # a point stays where it is until its group first leaves the floor; then it is where the reference puts it, shifted
+        # a point stays where it is until its group first leaves the floor; then it is where the reference puts it,
+        # shifted
         bearing = np.logical_and.accumulate(ref.contact[middle], axis=0) & np.isfinite(held).all(axis=1)
         where = np.where(bearing[..., None], np.nan_to_num(held), ref.places[middle] + shift)
         goal = np.concatenate([ref.centroid[ends], np.zeros((len(ends), 3))], axis=1)
         c0, f0 = ref.centroid[middle, :3], ref.push[middle]
         if around is not None:
             c0, f0 = 0.5 * (around.state[1:, :3] + around.state[:-1, :3]), around.force.sum(axis=1)
-        f0 = np.where(share.any(axis=1)[:, None], f0, 0.0)
+        f0 = np.where((share.sum(axis=1) > 0)[:, None], f0, 0.0)
         state, force, status = _core.centroidal_plan(
-            start, h, np.concatenate([c0, f0], axis=1), share, where, ref.centroid[middle, 6:], goal, self.weights, self.floor, s.friction, GRAVITY
+            start,
+            h,
+            np.concatenate([c0, f0], axis=1),
+            share,
+            where,
+            ref.centroid[middle, 6:],
+            goal,
+            self.weights,
+            self.floor,
+            s.friction,
+            GRAVITY,
         )
         spin_rate = np.diff(state[:, 6:9], axis=0) / h[:, None]
-        return Plan(marks * s.dt, state, force, spin_rate, status)
+        return Plan(s.dt * marks.astype(np.float64), state, force, spin_rate, status)

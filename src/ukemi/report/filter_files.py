@@ -81,7 +81,8 @@ def write_report(result: FilterResult, path: str | Path, animation: Path | None 
     ]
     cells = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td><td>{escape(c)}</td></tr>" for a, b, c in rows)
     pictures = "".join(
-        f"<h2>{escape(name)}</h2><img alt='{escape(name)}' src='{_data(png, 'png')}'>" for name, png in plots(result).items()
+        f"<h2>{escape(name)}</h2><img alt='{escape(name)}' src='{_data(png, 'png')}'>"
+        for name, png in plots(result).items()
     )
     moving = f"<img alt='animation' src='{_data(animation.read_bytes(), 'gif')}'>" if animation else ""
     page = f"""<!doctype html><meta charset="utf-8"><title>{escape(title)}: filtered</title>

@@ -60,7 +60,9 @@ def plots(result: FilterResult) -> dict[str, bytes]:
     def residual(axes: Any) -> None:
         axes.semilogy(t, np.maximum(np.abs(result.tau[:, :6]).max(axis=1) / weight, 1e-18), lw=0.8)
         axes.axhline(0.05, color=LEFT, lw=0.8, ls="--")
-        axes.text(t[0], 0.06, "5 % of the ground force: OpenSim's guideline for residual forces", fontsize=7, color=LEFT)
+        axes.text(
+            t[0], 0.06, "5 % of the ground force: OpenSim's guideline for residual forces", fontsize=7, color=LEFT
+        )
         axes.set_ylabel("body weights")
 
     def joints(axes: Any) -> None:
@@ -147,7 +149,10 @@ class _Camera:
 
     def __call__(self, p: Array) -> tuple[float, float]:
         d = np.asarray(p) - self.centre
-        return (self.left + self.size / 2 + self.scale * float(d @ self.right), self.size / 2 - self.scale * float(d @ self.up))
+        return (
+            self.left + self.size / 2 + self.scale * float(d @ self.right),
+            self.size / 2 - self.scale * float(d @ self.up),
+        )
 
 
 def _bones(model: Model, poses: Array) -> list[tuple[Array, Array, str]]:
