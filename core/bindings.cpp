@@ -24,6 +24,7 @@ void bind_contact(nb::module_& m);
 void bind_impulse(nb::module_& m);
 void bind_integrator(nb::module_& m);
 void bind_particles(nb::module_& m);
+void bind_filter(nb::module_& m);
 
 namespace {
 
@@ -295,6 +296,7 @@ NB_MODULE(_core, m) {
     bind_impulse(m);
     bind_integrator(m);
     bind_particles(m);
+    bind_filter(m);
 
     m.def("levels", [] {
         const Kernels* levels[8];

@@ -16,6 +16,10 @@
 
 UKEMI_BEGIN
 
+std::size_t filter_bytes();  // filter_kernels.cpp
+void run_filter_step(FilterData&, const FilterInput&);
+int run_plan(PlanData&);
+
 namespace {
 
 /// Runs packs over the states; the last pack overlaps the one before it, so that no state's rounding depends on how
@@ -159,6 +163,9 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::closed_jacobian,
     ukemi::UKEMI_LEVEL::closed_pivots,
     ukemi::UKEMI_LEVEL::closed_least_norm,
+    ukemi::UKEMI_LEVEL::filter_bytes,
+    ukemi::UKEMI_LEVEL::run_filter_step,
+    ukemi::UKEMI_LEVEL::run_plan,
     ukemi::UKEMI_LEVEL::make_contact_engine,
     ukemi::UKEMI_LEVEL::sweep<ukemi::UKEMI_LEVEL::ImpulseResponse>,
     ukemi::UKEMI_LEVEL::psi_bytes,

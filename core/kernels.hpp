@@ -8,6 +8,10 @@
 
 namespace ukemi {
 
+struct FilterData;
+struct FilterInput;
+struct PlanData;
+
 /// A batch of independent states: each array by its first element and the distance between states (0: shared by all).
 struct Batch {
     const Tree* tree;
@@ -46,6 +50,10 @@ struct Kernels {
     void (*closed_jacobian)(const Tree&, const Loops&, const double* q, const double* v, void* memory, double* H, double* rate_v);
     const double* (*closed_pivots)(const Tree&, const Loops&, void* memory);
     void (*closed_least_norm)(const Tree&, const Loops&, void* memory, double* lambda);
+    // the dynamics filter, see filter.hpp
+    std::size_t (*filter_bytes)();  // per body, of each of the four work arrays
+    void (*filter_step)(FilterData&, const FilterInput&);
+    int (*plan_solve)(PlanData&);
     // contacts, see contact_step.hpp; the scene must outlive the engine
     ContactEngine* (*make_contact_engine)(const Tree&, const ContactScene&);
     // impulses, see impulse.hpp; `memory` holds psi_bytes(tree, m) bytes, aligned to 64

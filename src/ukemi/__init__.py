@@ -45,6 +45,9 @@ from ukemi.sim.tie import Tie
 from ukemi.sim.world import World
 
 if TYPE_CHECKING:
+    from ukemi.dynamics_filter.clip import filter_motion
+    from ukemi.dynamics_filter.interactive import DynamicsFilter
+    from ukemi.dynamics_filter.result import FilterResult
     from ukemi.motion.clip import Clip
     from ukemi.motion.figure import ClipFigure, figure_from_clip
     from ukemi.motion.read import read_motion, write_motion
@@ -56,7 +59,10 @@ __version__ = "0.1.0"
 _LATE = {
     "Clip": "ukemi.motion.clip",
     "ClipFigure": "ukemi.motion.figure",
+    "DynamicsFilter": "ukemi.dynamics_filter.interactive",
+    "FilterResult": "ukemi.dynamics_filter.result",
     "figure_from_clip": "ukemi.motion.figure",
+    "filter_motion": "ukemi.dynamics_filter.clip",
     "read_motion": "ukemi.motion.read",
     "retarget": "ukemi.motion.retarget",
     "write_motion": "ukemi.motion.read",
@@ -82,8 +88,10 @@ __all__ = [
     "ConvexMesh",
     "Cylinder",
     "Directions",
+    "DynamicsFilter",
     "Figure",
     "FileFormatError",
+    "FilterResult",
     "Fixed",
     "Free",
     "Ground",
@@ -121,6 +129,7 @@ __all__ = [
     "difference",
     "energy",
     "figure_from_clip",
+    "filter_motion",
     "forward_dynamics",
     "hand",
     "human",

@@ -177,6 +177,52 @@ class Particles:
     @property
     def iterations(self) -> int: ...
 
+class Filter:
+    def __init__(
+        self,
+        tree: Tree,
+        links: Sequence[int],
+        points: ArrayLike,
+        tips: Sequence[int],
+        gains: ArrayLike,
+        limits: ArrayLike,
+        settings: ArrayLike,
+        floor: ArrayLike,
+        gravity: ArrayLike | None,
+    ) -> None: ...
+    def change(self, settings: ArrayLike) -> None: ...
+    def ground(self, floor: ArrayLike) -> None: ...
+    def reset(self, q: ArrayLike, v: ArrayLike) -> None: ...
+    def run(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        share: ArrayLike,
+        shift: ArrayLike,
+        centroid: ArrayLike,
+        external: ArrayLike | None,
+    ) -> dict[str, _Array]: ...
+    def state(self) -> tuple[_Array, _Array]: ...
+    def down(self) -> _Array: ...
+    @property
+    def iterations(self) -> int: ...
+    @property
+    def active_limits(self) -> int: ...
+
+def centroidal_plan(
+    start: ArrayLike,
+    h: ArrayLike,
+    about: ArrayLike,
+    share: ArrayLike,
+    place: ArrayLike,
+    spin: ArrayLike,
+    goal: ArrayLike,
+    weights: ArrayLike,
+    floor: ArrayLike,
+    mu: float,
+    gravity: ArrayLike,
+) -> tuple[_Array, _Array, int]: ...
 def forward_dynamics(
     tree: Tree, q: ArrayLike, v: ArrayLike, tau: ArrayLike, external: ArrayLike | None, gravity: ArrayLike | None
 ) -> _Array: ...
