@@ -35,6 +35,7 @@ struct Body {
     int iq, iv, nq, nv;      ///< where its coordinates and velocities start, and how many they are
     bool turned;             ///< R_tree differs from the identity
     bool armed;              ///< some armature is not zero
+    int leaf;                ///< index into Tree::leaves, -1 if something hangs on it (or its joint has no constants)
     Mat3<double> R_tree;     ///< orientation of the joint frame in the parent body
     Vec3<double> p_tree;     ///< its place there [m]
     double mass;             ///< [kg]
@@ -43,6 +44,15 @@ struct Body {
     Vec3<double> axis;       ///< joint axis (revolute, prismatic), first axis (universal), normal (planar)
     Vec3<double> axis2;      ///< second axis (universal), in-plane x (planar)
     double armature[6];      ///< added to the diagonal of the inertia matrix
+};
+
+/// What the articulated-body algorithm knows of a body that carries no other, whatever the state.
+struct Leaf {
+    Sym3<double> J_inv;      ///< spherical joint: J^-1, G = C J^-1 and, in I.M, M - G C^T
+    Mat3<double> G;
+    Vec3<double> gf, gn;     ///< revolute joint: U / D, 1 / D, and the inertia that the parent feels
+    double d;
+    Inertia<double> I;
 };
 
 /// Spring and damper of one joint: tau = -dU/dq - damping v with U = 1/2 d^T stiffness d,
@@ -65,6 +75,8 @@ struct Link {
 struct Tree {
     int nq = 0, nv = 0;
     std::vector<Body> bodies;
+    std::vector<Leaf> leaves;
+    std::vector<int> quaternions;          ///< where they begin in q
     std::vector<Elastic> elastic;
     std::vector<Link> links;
     std::vector<int> dof_parent;           ///< the next freedom towards the root, -1 at the root
