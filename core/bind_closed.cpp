@@ -26,6 +26,7 @@ struct PyClosed {
     const Tree* tree;
     std::vector<int> links_a;
     ClosedChain chain;
+    std::vector<double> forces;  // that nobody asked for
 
     PyClosed(nb::object t, nb::list loops, nb::list ties) : owner(t), tree(&nb::cast<const Tree&>(t)), chain(*tree, gathered(loops, ties)) {
         for (nb::handle item : loops) links_a.push_back(nb::cast<const PyLoop&>(item).link_a);
@@ -59,6 +60,15 @@ struct PyClosed {
         return x;
     }
     nb::tuple dynamics(nb::handle q, nb::handle v, nb::handle tau, nb::handle external, nb::handle gravity) {
+        double* lambda;
+        nb::object l_out = nb::steal(new_array({chain.rows()}, false, &lambda));
+        return nb::make_tuple(solve(q, v, tau, external, gravity, lambda), l_out);
+    }
+    nb::object accelerations(nb::handle q, nb::handle v, nb::handle tau, nb::handle external, nb::handle gravity) {
+        forces.resize(static_cast<std::size_t>(chain.rows()));
+        return solve(q, v, tau, external, gravity, forces.data());
+    }
+    nb::object solve(nb::handle q, nb::handle v, nb::handle tau, nb::handle external, nb::handle gravity, double* lambda) {
         Border border(*tree);
         Batch& b = border.batch;
         border.coordinates(b.q, "q", q);
@@ -67,12 +77,11 @@ struct PyClosed {
         border.external(external);
         border.gravity(gravity);
         border.require_single();
-        double *a, *lambda;
-        nb::object a_out = nb::steal(new_array({tree->nv}, false, &a)), l_out = nb::steal(new_array({chain.rows()}, false, &lambda));
+        double* a;
+        nb::object a_out = nb::steal(new_array({tree->nv}, false, &a));
         chain.dynamics(b.q.data, b.v.data, b.x.data, b.external.data, b.gravity, a, lambda);
-        for (int i = 0; i < tree->nv; ++i)
-            if (!std::isfinite(a[i])) throw InputError("SingularError", "forward dynamics of the closed chain: accelerations are not determined (a joint without inertia?)");
-        return nb::make_tuple(a_out, l_out);
+        if (!kernels().all_finite(a, tree->nv)) throw InputError("SingularError", "forward dynamics of the closed chain: accelerations are not determined (a joint without inertia?)");
+        return a_out;
     }
     nb::tuple jacobian(nb::handle q, nb::handle v) {
         const State s(*tree, q, v);
@@ -167,6 +176,7 @@ void bind_closed(nb::module_& m) {
         .def(nb::init<nb::object, nb::list, nb::list>(), nb::arg("tree"), nb::arg("loops"), nb::arg("ties"))
         .def("rows_of", &PyClosed::rows_of, nb::arg("block"))
         .def_prop_ro("rows", [](const PyClosed& c) { return c.chain.rows(); })
+        .def("accelerations", &PyClosed::accelerations, nb::arg("q").none(), nb::arg("v").none(), nb::arg("tau").none(), nb::arg("external").none(), nb::arg("gravity").none())
         .def("dynamics", &PyClosed::dynamics, nb::arg("q").none(), nb::arg("v").none(), nb::arg("tau").none(), nb::arg("external").none(), nb::arg("gravity").none())
         .def("jacobian", &PyClosed::jacobian, nb::arg("q").none(), nb::arg("v").none())
         .def("state", &PyClosed::state, nb::arg("q").none(), nb::arg("v").none())

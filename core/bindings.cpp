@@ -69,6 +69,7 @@ Tree make_tree(const std::vector<std::string>& names, const std::vector<int>& pa
             const int above = b.parent < 0 ? -1 : tree.bodies[static_cast<std::size_t>(b.parent)].iv + tree.bodies[static_cast<std::size_t>(b.parent)].nv - 1;
             tree.dof_parent.push_back(k > 0 ? b.iv + k - 1 : above);
         }
+        if (b.nq >= 4) tree.quaternions.push_back(b.iq + b.nq - 4);
         tree.nq += b.nq, tree.nv += b.nv;
         tree.bodies.push_back(b);
     }
@@ -87,6 +88,7 @@ Tree make_tree(const std::vector<std::string>& names, const std::vector<int>& pa
         std::copy(x, x + 36, e.stiffness), std::copy(x + 36, x + 72, e.damping), std::copy(x + 72, x + 79, e.rest);
         tree.elastic.push_back(e);
     }
+    kernels().find_leaves(tree);
     return tree;
 }
 
@@ -111,7 +113,7 @@ void require_regular(const Tree& tree, const nb::object& q, const nb::object& re
     const auto* a = reinterpret_cast<PyArrayObject*>(result.ptr());
     const double* x = static_cast<const double*>(PyArray_DATA(const_cast<PyArrayObject*>(a)));
     const npy_intp n = PyArray_SIZE(const_cast<PyArrayObject*>(a));
-    if (all_finite(x, n)) return;
+    if (kernels().all_finite(x, n)) return;
     npy_intp state = 0;
     while (std::isfinite(x[state])) ++state;
     state /= tree.nv;

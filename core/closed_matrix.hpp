@@ -6,10 +6,10 @@
 
 UKEMI_BEGIN
 
-/// Carries what stands in work.carried along a block's path towards the world, leaving S^T F in u. `pushed`: u holds
-/// generalized forces already, which are added. `articulated`: what each joint takes away is left out of what goes on (the
+/// Carries wrenches along a block's path towards the world, leaving S^T F in u: F at the first body, if all of the path is
+/// one `branch`, or what stands in work.carried. `pushed`: u holds generalized forces already, which are added. `articulated`: what each joint takes away is left out of what goes on (the
 /// response of the tree, D^-1 u in y), else all goes on (the rows of the Jacobian).
-template <bool articulated, bool pushed> inline void carry(const Tree& tree, const Loops& loops, const RowBlock& block, const In<double>& q, const ClosedWork& work, Pack* u, Pack* y) {
+template <bool articulated, bool pushed, bool branch> inline void carry(const Tree& tree, const Loops& loops, const RowBlock& block, Force<Pack> F, const In<double>& q, const ClosedWork& work, Pack* u, Pack* y) {
     const Force<Pack> nothing{zero3<Pack>(), zero3<Pack>()};
     auto put = [](Pack& to, const Pack& value) {
         if constexpr (pushed) to += value;
@@ -20,7 +20,7 @@ template <bool articulated, bool pushed> inline void carry(const Tree& tree, con
         const int i = loops.bodies[k];
         const Body& b = tree.bodies[i];
         const AbaBody<double>& x = work.aba.bodies[i];
-        Force<Pack> F = work.carried[i];
+        if constexpr (!branch) F = work.carried[i];
         double* g = work.aba.gain + gain_size * b.iv;
         if (b.kind == JointKind::revolute) put(u[0], dot(b.axis, F.n));
         else if (b.kind == JointKind::spherical) put3(u, F.n);
@@ -55,10 +55,9 @@ template <bool articulated, bool pushed> inline void carry(const Tree& tree, con
             y += b.nv;
         }
         if (b.parent >= 0) {
-            Force<Pack>& F_P = work.carried[b.parent];
-            const Vec3<Pack> f = x.X.R * F.f;
-            F_P.f += f;
-            F_P.n += x.X.R * F.n + cross(x.X.p, f);
+            const Vec3<Pack> f = x.X.R * F.f, n = x.X.R * F.n + cross(x.X.p, f);
+            if constexpr (branch) F = {f, n};
+            else work.carried[b.parent].f += f, work.carried[b.parent].n += n;
         }
         u += b.nv;
     }
@@ -118,10 +117,14 @@ template <bool articulated> inline void closed_responses(const Tree& tree, const
         if (articulated) row_bounds(tree, loops, loop, block, work.relative[l], work);
         for (int g = 0; g < block.tiles; ++g) {
             const RowWrenches& wrench = work.wrench[6 * l + static_cast<std::size_t>(g)];
-            clear(block);
-            if (loop.b >= 0) work.carried[loop.b] = wrench.on_b;
-            if (loop.a >= 0) work.carried[loop.a] = wrench.on_a;
-            carry<articulated, false>(tree, loops, block, q, work, work.u + group_store(block, g), work.y + group_store(block, g));
+            Pack *u = work.u + group_store(block, g), *y = work.y + group_store(block, g);
+            if (loop.a < 0 || loop.b < 0) {
+                carry<articulated, false, true>(tree, loops, block, loop.a < 0 ? wrench.on_b : wrench.on_a, q, work, u, y);
+            } else {
+                clear(block);
+                work.carried[loop.b] = wrench.on_b, work.carried[loop.a] = wrench.on_a;
+                carry<articulated, false, false>(tree, loops, block, nothing, q, work, u, y);
+            }
         }
     }
     for (std::size_t t = 0; t < loops.ties.size(); ++t) {
@@ -131,7 +134,7 @@ template <bool articulated> inline void closed_responses(const Tree& tree, const
         clear(block);
         for (int d = 0; d < block.dofs_end - block.dofs; ++d) u[d] = Pack{};
         for_each_coefficient(loops, loops.ties[t], work, [&](int, int d, double c) { set_lane(u[d], 0, c + get_lane(u[d], 0)); });
-        carry<articulated, true>(tree, loops, block, q, work, u, work.y + group_store(block, 0));
+        carry<articulated, true, false>(tree, loops, block, nothing, q, work, u, work.y + group_store(block, 0));
     }
 }
 
@@ -148,7 +151,7 @@ inline void constraint_matrix(const Loops& loops, const ClosedWork& work) {
                     const SharedRun& run = loops.runs[k];
                     const Pack *a = work.u + group_store(p, gp) + run.i, *b = work.y + group_store(s, gs) + run.j;
                     for (int d = 0; d < run.count; ++d)
-                        for (int i = 0; i < side_by_side; ++i) sums.column[i] += get_lane(a[d], i) * b[d];
+                        for (int i = 0; i < side_by_side; ++i) sums.column[i] += lane_in_memory(a[d], i) * b[d];
                 }
                 line[p.tile + gp] = sums;
             }
@@ -162,15 +165,21 @@ inline void constraint_matrix(const Loops& loops, const ClosedWork& work) {
     }
 }
 
-/// t -= a b^T
-UKEMI_INLINE void subtract_product(Tile& t, const Tile& a, const Tile& b) {
-    for (int j = 0; j < side_by_side; ++j)
-        for (int m = 0; m < side_by_side; ++m) t.column[j] -= a.column[m] * get_lane(b.column[m], j);
+// Tiles are worked on as local copies: the compiler then knows that they stay in registers.
+
+/// t - a b^T
+UKEMI_INLINE Tile minus_product(Tile t, const Tile& a, const Tile& b) {
+    for (int m = 0; m < side_by_side; ++m) {
+        const Pack column = a.column[m];
+        for (int j = 0; j < side_by_side; ++j) t.column[j] -= column * lane_in_memory(b.column[m], j);
+    }
+    return t;
 }
-/// t := t L^-T with the unit lower triangle L.
-UKEMI_INLINE void solve_triangle(Tile& t, const Tile& L) {
+/// t L^-T with the unit lower triangle L.
+UKEMI_INLINE Tile over_triangle(Tile t, const Tile& L) {
     for (int m = 0; m < side_by_side; ++m)
-        for (int j = m + 1; j < side_by_side; ++j) t.column[j] -= t.column[m] * get_lane(L.column[m], j);
+        for (int j = m + 1; j < side_by_side; ++j) t.column[j] -= t.column[m] * lane_in_memory(L.column[m], j);
+    return t;
 }
 /// How well the rows that hold determine their forces: the smallest pivot as a share of its diagonal (of what the row would
 /// be alone) and of its bound (of what it would be in the best pose).
@@ -210,15 +219,18 @@ inline Strength closed_factor(const Tree& tree, const Loops& loops, const In<dou
         for (int i = 0; i < side_by_side; ++i) diagonal[i] = get_lane(line[r].column[i], i);
         for (int c = row.first; c < r; ++c) {
             const Tile* other = work.L + loops.tiles[c].offset;
-            for (int k = std::max(row.first, loops.tiles[c].first); k < c; ++k) subtract_product(line[c], line[k], other[k]);
-            solve_triangle(line[c], other[c]);  // L times the pivots of c, for now
+            Tile tile = line[c];
+            for (int k = std::max(row.first, loops.tiles[c].first); k < c; ++k) tile = minus_product(tile, line[k], other[k]);
+            line[c] = over_triangle(tile, other[c]);  // L times the pivots of c, for now
         }
+        Tile last = line[r];
         for (int c = row.first; c < r; ++c) {
             const Tile scaled = line[c];
-            for (int m = 0; m < side_by_side; ++m) line[c].column[m] = scaled.column[m] * get_lane(work.inverse[c], m);
-            subtract_product(line[r], scaled, line[c]);
+            for (int m = 0; m < side_by_side; ++m) line[c].column[m] = scaled.column[m] * lane_in_memory(work.inverse[c], m);
+            last = minus_product(last, scaled, line[c]);
         }
-        factor_diagonal(line[r], row, diagonal, tolerance, work, work.inverse[r], strength);
+        factor_diagonal(last, row, diagonal, tolerance, work, work.inverse[r], strength);
+        line[r] = last;
     }
     return strength;
 }
@@ -240,7 +252,7 @@ inline void closed_solve(const Loops& loops, const ClosedWork& work, double* x) 
         Pack value{};
         for (int i = 0; i < row.rows; ++i) set_lane(value, i, x[row.row + i]);
         for (int c = row.first; c < r; ++c)
-            for (int m = 0; m < side_by_side; ++m) value -= line[c].column[m] * get_lane(X[c], m);
+            for (int m = 0; m < side_by_side; ++m) value -= line[c].column[m] * lane_in_memory(X[c], m);
         for (int m = 0; m + 1 < side_by_side; ++m) value -= line[r].column[m] * get_lane(value, m);
         X[r] = value;
     }

@@ -29,6 +29,8 @@ template <class P> UKEMI_INLINE double get_lane(const P& p, int l) {
     if constexpr (side_by_side == 1) return p;
     else return p[l];
 }
+/// A lane of a pack in memory: read as a number, it is broadcast without shuffles.
+template <class P> UKEMI_INLINE double lane_in_memory(const P& p, int l) { return reinterpret_cast<const double*>(&p)[l]; }
 template <class P> UKEMI_INLINE double sum_of_lanes(const P& p) {
     double sum = 0;
     for (int l = 0; l < side_by_side; ++l) sum += get_lane(p, l);

@@ -282,7 +282,8 @@ inline double friction_turn(const Patch& p, const Cop& c) {
     const double twist = p.w[5] - (c.x * p.w[1] - c.y * p.w[0]);
     double second = 0;
     for (const PatchPoint& q : p.points) second += q.pressure / p.w[2] * ((q.x - c.x) * (q.x - c.x) + (q.y - c.y) * (q.y - c.y));
-    return second > 1e-18 ? twist / second : (std::fabs(twist) < 1e-12 * p.w[2] ? 0.0 : INFINITY);
+    // pressure in one corner bears no twist; what the solution has of it there is rounding unless it is a real lever
+    return second > 1e-8 * p.size * p.size ? twist / second : (std::fabs(twist) < 1e-6 * p.size * p.w[2] ? 0.0 : INFINITY);
 }
 /// How much friction the sticking wrench asks of its worst point, as a share of the normal force: each point takes its
 /// share of the force, and of the twist about the centre of pressure in proportion to its distance. This is a

@@ -37,7 +37,7 @@ inline Tree implicit_tree(const Tree& tree, double h) {
             }
         }
         for (int i = 0; i < n * n; ++i) e.damping[i] = damping[i];
-        b.armed = true;
+        b.armed = true, b.leaf = -1;  // constants of leaves hold for the plain joint
         if (couples) {
             out.joint_inertias.push_back(beside);
             b.coupled = static_cast<int>(out.joint_inertias.size());

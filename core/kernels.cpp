@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "aba.hpp"
+#include "checks.hpp"
 #include "closed.hpp"
 #include "contact_step.hpp"
 #include "crba.hpp"
@@ -151,6 +152,9 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::solve,
     ukemi::UKEMI_LEVEL::retract,
     ukemi::UKEMI_LEVEL::chart_rate,
+    ukemi::UKEMI_LEVEL::all_finite,
+    ukemi::UKEMI_LEVEL::unit_quaternions,
+    ukemi::UKEMI_LEVEL::find_leaves,
     ukemi::UKEMI_LEVEL::closed_bytes,
     ukemi::UKEMI_LEVEL::closed_dynamics,
     ukemi::UKEMI_LEVEL::closed_prepare,

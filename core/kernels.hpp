@@ -36,6 +36,10 @@ struct Kernels {
     void (*solve)(const Tree&, const double* L, double* x);
     void (*retract)(const Tree&, const double* q0, const double* x, double* q);
     void (*chart_rate)(const Tree&, const double* x, const double* q, const double* v, double* rate);
+    // see checks.hpp and aba.hpp
+    bool (*all_finite)(const double* x, std::ptrdiff_t n);
+    bool (*unit_quaternions)(const Tree&, const double* q, std::ptrdiff_t states);
+    void (*find_leaves)(Tree&);
     // closed chains, see closed.hpp; `memory` holds closed_bytes(tree, loops) bytes, aligned to 64
     std::size_t (*closed_bytes)(const Tree&, const Loops&);
     double (*closed_dynamics)(const Tree&, const Loops&, const double* q, const double* v, const double* tau, const double* external, const double* gravity,

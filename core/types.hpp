@@ -35,6 +35,7 @@ struct Body {
     int iq, iv, nq, nv;      ///< where its coordinates and velocities start, and how many they are
     bool turned;             ///< R_tree differs from the identity
     bool armed;              ///< some armature is not zero
+    int leaf;                ///< index into Tree::leaves, -1 if something hangs on it (or its joint has no constants)
     Mat3<double> R_tree;     ///< orientation of the joint frame in the parent body
     Vec3<double> p_tree;     ///< its place there [m]
     double mass;             ///< [kg]
@@ -48,6 +49,15 @@ struct Body {
 
 /// What a joint adds to its block of the inertia matrix beside the diagonal: nv x nv, row-major, zeros on the diagonal.
 struct JointInertia { double matrix[36]; };
+
+/// What the articulated-body algorithm knows of a body that carries no other, whatever the state.
+struct Leaf {
+    Sym3<double> J_inv;      ///< spherical joint: J^-1, G = C J^-1 and, in I.M, M - G C^T
+    Mat3<double> G;
+    Vec3<double> gf, gn;     ///< revolute joint: U / D, 1 / D, and the inertia that the parent feels
+    double d;
+    Inertia<double> I;
+};
 
 /// Spring and damper of one joint: tau = -dU/dq - damping v with U = 1/2 d^T stiffness d,
 /// d = difference(rest, q).
@@ -76,6 +86,8 @@ struct Link {
 struct Tree {
     int nq = 0, nv = 0;
     std::vector<Body> bodies;
+    std::vector<Leaf> leaves;
+    std::vector<int> quaternions;          ///< where they begin in q
     std::vector<Elastic> elastic;
     std::vector<JointInertia> joint_inertias;
     std::vector<CoupledSpring> springs;

@@ -139,7 +139,7 @@ class Structure:
             external = on_links(self.model, external)
         if formulation == "forces":
             closed = self._closed or self.closed
-            return closed.dynamics(self.q, self.v, torques, external, self._gravity)[0]
+            return closed.accelerations(self.q, self.v, torques, external, self._gravity)
         if formulation != "minimal":
             raise InvalidInputError(f"formulation: expected 'forces' or 'minimal', got {formulation!r}")
         given = numbers("tau", torques, (self.model.nv,))
