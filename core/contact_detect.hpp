@@ -11,6 +11,8 @@ struct Found {
     int surface;             ///< plane, field or pair: contacts of one surface and one normal are one patch
     Vec3<double> local;      ///< the centre of a's round surface there (or the corner), in a's coordinates
     double radius;
+    double rim_radius;       ///< positive: `local` is the centre of a rim, and `rim_axis` its axis
+    Vec3<double> rim_axis;
     Vec3<double> normal;     ///< towards a, world axes
     Vec3<double> local_b, normal_b;  ///< b's point and the normal in b's coordinates, when b moves
     bool round;              ///< both surfaces are round there: the normal goes from centre to centre
@@ -29,6 +31,15 @@ inline Vec3<double> normal_at(const Found& f, const Placement<double>* X) {
         if (length > 1e-9) return d * (1 / length);
     }
     return X[f.b].R * f.normal_b;
+}
+
+/// The point of a's surface that is nearest to b along the normal n, when the bodies stand at X.
+inline Vec3<double> surface_point(const Found& f, const Vec3<double>& n, const Placement<double>* X) {
+    const Placement<double>& P = X[f.a];
+    const Vec3<double> at = place(P, f.local) - n * f.radius;
+    if (f.rim_radius <= 0) return at;
+    const Vec3<double> axis = P.R * f.rim_axis, down = axis * dot(n, axis) - n;  // within the rim's plane
+    return at + down * (f.rim_radius / std::fmax(1e-12, norm(down)));
 }
 
 class Detector {
@@ -81,9 +92,9 @@ private:
         static const Placement<double> X{{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
         return X;
     }
-    void add(const Solid& solid, const Vec3<double>& local, double radius, const Vec3<double>& normal, double g, int key, double margin, int surface, const Material& m, const Vec3<double>& velocity) {
+    void add(const Solid& solid, const Vec3<double>& local, double radius, const Vec3<double>& normal, double g, int key, double margin, int surface, const Material& m, const Vec3<double>& velocity, double rim_radius = 0, const Vec3<double>& rim_axis = {0, 0, 0}) {
         gap[static_cast<std::size_t>(key)] = g;
-        if (g < margin) found.push_back({key, solid.body, -1, solid.link, -1 - surface, surface, local, radius, normal, {}, {}, false, g, m, velocity, false});
+        if (g < margin) found.push_back({key, solid.body, -1, solid.link, -1 - surface, surface, local, radius, rim_radius, rim_axis, normal, {}, {}, false, g, m, velocity, false});
     }
     void against_plane(const Solid& s, const Placement<double>& P, const Vec3<double>& n, double d, int key, double margin, int surface, const Material& m, const Vec3<double>& velocity) {
         const Vec3<double> n_b = tmul(P.R, n);
@@ -99,7 +110,7 @@ private:
             if (length > 1e-9) {
                 for (int e = 0; e < 2; ++e) {
                     const Vec3<double> p = s.rim[e] + down * (s.rim_radius / length);
-                    add(s, p, 0, n, dot(n_b, p) - d_b, key + corners + e, margin, surface, m, velocity);
+                    add(s, s.rim[e], 0, n, dot(n_b, p) - d_b, key + corners + e, margin, surface, m, velocity, s.rim_radius, axis * (1 / norm(axis)));
                 }
                 round = std::fabs(along) < 0.9;  // lying: the corners of the polygon in the rim are not needed
             }
@@ -187,7 +198,7 @@ private:
         for (const Meeting& m : meetings_) {
             if (m.gap > margin) continue;
             const Vec3<double> centre = m.at + s.normal * a.radius, other = m.at - s.normal * (m.gap + b.radius);
-            found.push_back({static_cast<int>(key), a.body, b.body, a.link, b.link, surface, tmul(Xa.R, centre - Xa.p), a.radius, s.normal, tmul(Xb.R, other - Xb.p), tmul(Xb.R, s.normal),
+            found.push_back({static_cast<int>(key), a.body, b.body, a.link, b.link, surface, tmul(Xa.R, centre - Xa.p), a.radius, 0, {0, 0, 0}, s.normal, tmul(Xb.R, other - Xb.p), tmul(Xb.R, s.normal),
                              a.radius > 0 && b.radius > 0, m.gap, pair.material, pair.velocity, false});
         }
     }

@@ -225,6 +225,12 @@ inline void meetings(const Vec<V3>& A, double ra, const Vec<V3>& B, double rb, c
             }
         }
     }
+    if (fa.size() == 2 && fb.size() == 2) {  // edges that cross: where their lines pass each other, seen along n
+        const V3 ea = fa[1] - fa[0], eb = fb[1] - fb[0], side = cross(eb, n);
+        const double s = dot(fb[0] - fa[0], side) / dot(ea, side);
+        add(fa[0] + ea * std::fmin(1, std::fmax(0, s)) - n * ra, bottom - top);
+        return;
+    }
     const Nearest near = nearest_points(fa, fb);
     const V3 p = near.distance > 0 ? near.on_a : fa[0];
     add(p - n * ra, bottom - top);

@@ -49,6 +49,7 @@ struct Patch {
     double w[6], u[6];                // solution: wrench (impulse) and motion at the end
     bool stuck, slid, slid_again, pivoted;     // hypotheses tried: sticking; slipping against the friction that stuck, along the motion
     bool by_points;                   // the solution was found point by point
+    bool free_twist = false;          // nothing answers a twist (a planar mechanism): what it needs of one is there
     double turned = 0;                // how far the slip directions still turned
     double stops_below = 0;           // slower slip may stop within the step: sticking is tried first [m/s]
 
@@ -279,6 +280,7 @@ inline void basis(Patch& p) {
 /// Twist about the centre of pressure ([DF03] eq. 26) over the pressure's second moment: each point takes twist in
 /// proportion to its pressure and distance.
 inline double friction_turn(const Patch& p, const Cop& c) {
+    if (p.free_twist) return 0.0;
     const double twist = p.w[5] - (c.x * p.w[1] - c.y * p.w[0]);
     double second = 0;
     for (const PatchPoint& q : p.points) second += q.pressure / p.w[2] * ((q.x - c.x) * (q.x - c.x) + (q.y - c.y) * (q.y - c.y));

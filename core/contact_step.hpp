@@ -105,7 +105,7 @@ private:
         return dot(f.normal, velocity_at(f.a, f, B, X) - (f.b >= 0 ? velocity_at(f.b, f, B, X) : f.velocity));
     }
     static Vec3<double> velocity_at(int body, const Found& f, const BodyMotion* B, const Placement<double>* X) {
-        const Vec3<double> at = place(X[f.a], f.local) - f.normal * f.radius;
+        const Vec3<double> at = surface_point(f, f.normal, X);
         const BodyMotion& m = B[body];
         return X[body].R * m.v + cross(X[body].R * m.w, at - X[body].p);
     }
@@ -151,7 +151,7 @@ private:
         solver_.patch_count = 0;
         for (const Found& f : detector_.found) {
             if (!f.touches) continue;
-            const Vec3<double> n = normal_at(f, X), at = place(X[f.a], f.local) - n * f.radius;
+            const Vec3<double> n = normal_at(f, X), at = surface_point(f, n, X);
             Patch* patch = nullptr;
             for (std::size_t i = 0; i < solver_.patch_count && !patch; ++i) {
                 Patch& p = solver_.patches[i];
@@ -171,7 +171,7 @@ private:
             const Vec3<double> r = tmul(patch->frame.R, at - patch->frame.p);
             bool known = false;
             for (const PatchPoint& c : patch->points) known |= std::hypot(c.x - r.x, c.y - r.y) < 1e-6;
-            if (!known) patch->points.push_back({r.x, r.y, f.gap, f.radius, 0, 1, 0, 1, 0, 0, 0, 0});
+            if (!known) patch->points.push_back({r.x, r.y, f.gap, f.radius > 0 ? f.radius : f.rim_radius, 0, 1, 0, 1, 0, 0, 0, 0});
         }
         for (std::size_t i = 0; i < solver_.patch_count; ++i) {  // the origin among the points
             Patch& p = solver_.patches[i];

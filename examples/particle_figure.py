@@ -27,7 +27,7 @@ def main() -> None:
     with world.at_once():
         for grip in GRIPS:
             world.connect(world.ground, man[grip], uk.Spherical())
-    rigid = uk.Simulation(world, 1e-3, "rk4").run(END, every=10)
+    rigid = uk.Simulation(world, 1e-3, "rk4", limits=False).run(END, every=10)
     com = uk.center_of_mass(model, rigid.q)
 
     figure, (sticks, apart) = canvas(1, 2, (12, 4.6))

@@ -40,7 +40,7 @@ def test_a_figure_hanging_from_a_bar_moves_as_the_rigid_one_within_the_stretch()
     with world.at_once():
         for grip in grips:
             world.connect(world.ground, man[grip], uk.Spherical())
-    com = uk.center_of_mass(model, uk.Simulation(world, 1e-3, "rk4").run(0.6, every=10).q)
+    com = uk.center_of_mass(model, uk.Simulation(world, 1e-3, "rk4", limits=False).run(0.6, every=10).q)
     apart = []
     for stretch in (1e-2, 1e-3):
         system = ParticleSystem.from_model(model, q, landmarks=grips, stretch=stretch)
