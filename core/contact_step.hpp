@@ -30,7 +30,7 @@ public:
         g_ = std::sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2]);
         std::fill(stop_force_.begin(), stop_force_.end(), 0.0);
         if (loops) prepare_loops();
-        look_at(q, v);
+        if (!same_state(q, v)) look_at(q, v);  // else the last step has looked already
         double left = h;
         constexpr int most_parts = 64;
         for (int part = 0; left > 0; ++part) {
@@ -55,10 +55,12 @@ public:
         }
         for (const Found& f : detector_.found)
             if (f.touches) report.penetration = std::fmax(report.penetration, -f.gap);
+        q_seen_.assign(q, q + nq_), v_seen_.assign(v, v + nv_);
     }
 
     double look(const double* q, const double* v) override {
         report = {};
+        q_seen_.clear();
         look_at(q, v);
         double deepest = 0;
         for (const Found& f : detector_.found) deepest = std::fmax(deepest, -f.gap);
@@ -93,8 +95,12 @@ private:
     static constexpr double margin = 0.01;      // nearer points are looked at closely [m]
     static constexpr double impact_speed = 1e-3;  // slower approach is met without an impact [m/s]: half a um in a step of 1 ms
     static constexpr double push_out = 0.1;     // share of a penetration that a step takes back
+    static constexpr double negligible = 1e-7;  // change of velocity products [1/s^2] that a second pass would correct: 1e-10 of g in a step
     static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
 
+    bool same_state(const double* q, const double* v) const {
+        return q_seen_.size() == nq_ && std::equal(q_seen_.begin(), q_seen_.end(), q) && std::equal(v_seen_.begin(), v_seen_.end(), v);
+    }
     void place_bodies(const double* q) { body_poses<double>(tree_, {q, 0}, poses_.data()); }
     void look_at(const double* q, const double* v) {
         place_bodies(q);
@@ -113,6 +119,7 @@ private:
     void touch(const double* q, const double* v) {
         bool near = false;
         for (const Found& f : detector_.found) near |= f.gap <= options.touch;
+        moving_at_end_ = near;
         if (near) body_motions(tree_, {q, 0}, {v, 0}, motions_.data());
         for (Found& f : detector_.found) {
             f.touches = f.gap <= options.accept;
@@ -264,7 +271,12 @@ private:
             for (std::size_t i = 0; i < nv_; ++i) v_new_[i] = v[i] + free_[i];
             solver_.impact = false;
             solver_.solve(tree_, rows_, M_.data(), pass == 1, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
-            for (std::size_t i = 0; i < nv_; ++i) v_mean_[i] = 0.5 * (v[i] + v_new_[i]);
+            double speed = 0, change = 0;
+            for (std::size_t i = 0; i < nv_; ++i) {
+                v_mean_[i] = 0.5 * (v[i] + v_new_[i]);
+                speed = std::fmax(speed, std::fabs(v_mean_[i])), change = std::fmax(change, std::fabs(v_new_[i] - v[i]));
+            }
+            if (speed * change < negligible) break;  // velocity products hardly change
         }
         integrate(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
         std::copy(q_new_.begin(), q_new_.end(), q_new), std::copy(v_new_.begin(), v_new_.end(), v_new);
@@ -324,8 +336,10 @@ private:
             if (stop_touched_[i]) needed |= (i % 2 ? -v[s.iv] : v[s.iv]) < -impact_speed;
         }
         if (!near && !needed) return;
-        body_motions(tree_, {q, 0}, {v, 0}, motions_.data());
-        for (std::size_t i = 0; i < poses_.size(); ++i) poses_[i] = motions_[i].X;
+        if (!moving_at_end_) {  // touch() has not found the motions of this state
+            body_motions(tree_, {q, 0}, {v, 0}, motions_.data());
+            for (std::size_t i = 0; i < poses_.size(); ++i) poses_[i] = motions_[i].X;
+        }
         for (const Found& f : detector_.found)
             if (f.touches) needed |= speed_of(f, motions_.data(), poses_.data()) < -impact_speed;
         if (!needed) return;
@@ -408,6 +422,8 @@ private:
     Vec<int> body_of_;
     Vec<char> stop_touched_;
     Vec<TraceEntry> trace_;
+    Vec<double> q_seen_, v_seen_;
+    bool moving_at_end_ = false;
     double g_ = 9.81, h_ = 1, elapsed_ = 0;
 };
 

@@ -1,0 +1,114 @@
+"""A figure that collapses on its feet, and one that stands: contact steps beside MuJoCo's, both in compiled code."""
+
+from __future__ import annotations
+
+import time
+
+import mujoco
+import numpy as np
+from result import Results
+
+import ukemi as uk
+from ukemi.model.arrays import Array
+from ukemi.model.layouts import to_mujoco
+from ukemi.model.model import Link
+
+DT = 2e-3
+STEPS = 400
+#: How many times faster than MuJoCo is wanted.
+GOAL = 2.0
+
+
+def run(rounds: int, results: Results) -> None:
+    model = uk.human(28)
+    peer = mujoco.MjModel.from_xml_string(mjcf(model))
+    for name, q in (("limp collapse on the feet", bent(model)), ("standing on both feet", upright(model))):
+        seconds = np.array([(our_step(model, q), peer_step(peer, model, q)) for _ in range(rounds)])
+        results.add_race(f"contact step: {name}", ["ukemi", "MuJoCo"], seconds, GOAL, ("MuJoCo",))
+
+
+def upright(model: uk.Model) -> Array:
+    world = uk.World()
+    world.terrain = uk.Ground()
+    world.add(model, "man")
+    world.separate()
+    return world.q.copy()
+
+
+def bent(model: uk.Model) -> Array:
+    """Knees and hips a little bent, so that it collapses at once."""
+    q = model.neutral()
+    for side in ("left", "right"):
+        knee, hip = model.joint(f"{side}_knee").q, model.joint(f"{side}_hip").q
+        q[knee] = 0.4 * np.sign(np.asarray(model.limits()[knee]).sum())
+        angle = -0.2 * np.sign(q[knee][0])
+        q[hip] = (np.cos(angle / 2), 0, np.sin(angle / 2), 0)
+    world = uk.World()
+    world.terrain = uk.Ground()
+    world.add(model, "man", q=q)
+    world.separate()
+    return world.q.copy()
+
+
+def our_step(model: uk.Model, q: Array) -> float:
+    world = uk.World()
+    world.terrain = uk.Ground()
+    world.collisions = False
+    world.add(model, "man", q=q)
+    simulation = uk.Simulation(world, DT)
+    start = time.perf_counter()
+    simulation.step(steps=STEPS)
+    return (time.perf_counter() - start) / STEPS
+
+
+def peer_step(peer: mujoco.MjModel, model: uk.Model, q: Array) -> float:
+    data = mujoco.MjData(peer)
+    data.qpos[:], _ = to_mujoco(model, peer, q, np.zeros(model.nv))
+    start = time.perf_counter()
+    mujoco.mj_step(peer, data, STEPS)
+    return (time.perf_counter() - start) / STEPS
+
+
+def mjcf(model: uk.Model) -> str:
+    """The figure with its shapes for MuJoCo: elliptic cones, Newton's solver; shapes touch the floor alone."""
+
+    def numbers(x: object) -> str:
+        return " ".join(f"{v:.17g}" for v in np.ravel(np.asarray(x, dtype=float)))
+
+    def geom(shape: object) -> str:
+        at = shape.at  # type: ignore[attr-defined]
+        kind = {uk.Box: "box", uk.Capsule: "capsule", uk.Sphere: "sphere", uk.Cylinder: "cylinder"}[type(shape)]
+        if isinstance(shape, uk.Box):
+            size = np.asarray(shape.size) / 2
+        elif isinstance(shape, uk.Sphere):
+            size = np.array([shape.radius])
+        else:
+            size = np.array([shape.radius, shape.length / 2])  # type: ignore[attr-defined]
+        place = f'pos="{numbers(at.position)}" quat="{numbers(at.quaternion)}"'
+        return f'<geom type="{kind}" size="{numbers(size)}" {place} contype="0" conaffinity="1" mass="0"/>'
+
+    def joint(link: Link) -> str:
+        j = link.joint
+        if isinstance(j, uk.Free):
+            return f'<freejoint name="{link.joint_name}"/>'
+        if isinstance(j, uk.Spherical):
+            return f'<joint name="{link.joint_name}" type="ball"/>'
+        assert isinstance(j, uk.Revolute)
+        limits = np.asarray(j.limits)[0] if j.limits is not None else None
+        held = "" if limits is None else f' limited="true" range="{numbers(limits)}"'
+        return f'<joint name="{link.joint_name}" axis="{numbers(j.axis)}"{held}/>'
+
+    def body(link: Link) -> str:
+        m = link.mass_properties
+        I = m.inertia
+        full = numbers((I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]))
+        inertial = f'<inertial pos="{numbers(m.com)}" mass="{m.mass:.17g}" fullinertia="{full}"/>'
+        place = f'pos="{numbers(link.at.position)}" quat="{numbers(link.at.quaternion)}"'
+        inside = "".join(geom(s) for s in link.shapes) + "".join(body(child) for child in link.children)
+        return f"<body {place}>{joint(link)}{inertial}{inside}</body>"
+
+    option = (
+        f'<option timestep="{DT}" cone="elliptic" solver="Newton"/><compiler angle="radian" balanceinertia="true"/>'
+    )
+    floor = '<geom type="plane" size="5 5 1" friction="0.8 0.005 0.0001" contype="1" conaffinity="0"/>'
+    return f"<mujoco>{option}<worldbody>{floor}{body(model.links[0])}</worldbody></mujoco>"
