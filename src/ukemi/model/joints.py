@@ -42,6 +42,7 @@ class Joint:
     damping: a number or a nv x nv matrix [N m s/rad, N s/m].
     armature: inertia of the drive, added to the diagonal of the inertia matrix; a number or one per freedom.
     effort: the largest torque or force of the actuator; a number or one per freedom.
+    restitution: share of its speed, 0 to 1, that the joint keeps when it hits a limit in a world where things touch.
     """
 
     _: KW_ONLY
@@ -51,6 +52,7 @@ class Joint:
     damping: ArrayLike | None = None
     armature: ArrayLike = 0.0
     effort: ArrayLike | None = None
+    restitution: float = 0.0
 
     nq: ClassVar[int] = 0
     nv: ClassVar[int] = 0
@@ -69,6 +71,10 @@ class Joint:
         object.__setattr__(self, "armature", self._per_freedom(f"{name}.armature", self.armature))
         if self.effort is not None:
             object.__setattr__(self, "effort", self._per_freedom(f"{name}.effort", self.effort, unbounded=True))
+        e = float(numbers(f"{name}.restitution", self.restitution, ()))
+        if not 0 <= e <= 1:
+            raise InvalidInputError(f"{name}.restitution: expected 0 to 1, got {e:g}")
+        object.__setattr__(self, "restitution", e)
 
     def neutral(self) -> Array:
         """Coordinates of the zero pose."""
