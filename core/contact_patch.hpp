@@ -12,7 +12,7 @@
 UKEMI_BEGIN
 
 enum class Shape2 { point, line, face };
-enum class Grip { off, stick, slip };
+enum class Grip { off, stick, slip, pivot };  // pivot: one point sticks, the others slip about it ([CC00] Table 2)
 
 struct PatchPoint {
     double x, y;          // in the frame
@@ -39,20 +39,22 @@ struct Patch {
     Grip grip;
     Shape2 kind;
     int i, j;                         // the point, or the ends of the line
-    double E[36], D[36];              // k columns of 6, k rows of 6
-    double S[36], s0[6];              // k x k and k, what its forces have to do with each other besides: slipping friction
+    int pivot;                        // the point that sticks while the others slip
+    double E[48], D[48];              // k columns of 6, k rows of 6
+    double S[64], s0[8];              // k x k and k, what its forces have to do with each other besides: slipping friction
     int k, held;                      // unknowns; the first `held` hold their motion, the others are friction that slips
     Vec<char> bearing;        // face: points that share the pressure
 
     double u0[6], bias[6], target[6]; // motion at the start; what velocity products add; wanted at the end
     double w[6], u[6];                // solution: wrench (impulse) and motion at the end
-    bool stuck, slid, slid_again;     // hypotheses tried: sticking; slipping against the friction that stuck, along the motion
+    bool stuck, slid, slid_again, pivoted;     // hypotheses tried: sticking; slipping against the friction that stuck, along the motion
     bool by_points;                   // the solution was found point by point
     double turned = 0;                // how far the slip directions still turned
     double stops_below = 0;           // slower slip may stop within the step: sticking is tried first [m/s]
 
     Condition condition() const {
         if (grip == Grip::off) return Condition::off;
+        if (grip == Grip::pivot) return Condition::point_stick;
         const bool slip = grip == Grip::slip;
         if (kind == Shape2::face) return slip ? Condition::face_slip : Condition::face_stick;
         if (kind == Shape2::line) return slip ? Condition::line_slip : Condition::line_stick;
@@ -185,6 +187,7 @@ inline void add_tangential(double (&t)[3], const PatchPoint& c, double fx, doubl
 /// forces: [DF03] eq. 27-28, point by point. Linearised (Newton) about the present d_i and p_i: rows of S, of D, which acts
 /// on u, and s0, what u0 adds.
 inline void slip_rows(Patch& p, double mu) {
+    const int normals = p.kind == Shape2::face ? 3 : p.kind == Shape2::line ? 2 : 1;
     const int n = p.held, k = n + 3;
     double K[3][3] = {}, K0[3][3] = {}, K_target[3][3] = {};
     auto point = [&](const PatchPoint& c, const double* share, int count) {
@@ -198,6 +201,7 @@ inline void slip_rows(Patch& p, double mu) {
         for (int a = 0; a < 3; ++a)
             for (int b = 0; b < 3; ++b) K[a][b] += (1 - c.share) * stiff * e[a] * e[b], K0[a][b] += c.share * stiff * e[a] * e[b], K_target[a][b] += (1 - 2 * c.share) * stiff * e[a] * e[b];
     };
+    auto sticks = [&](int i) { return p.grip == Grip::pivot && i == p.pivot; };
     if (p.kind == Shape2::face) {
         Sym3<double> G{0, 0, 0, 0, 0, 0};
         for (std::size_t i = 0; i < p.points.size(); ++i) {
@@ -207,15 +211,15 @@ inline void slip_rows(Patch& p, double mu) {
         }
         const Sym3<double> P = inverse(G);
         for (std::size_t i = 0; i < p.points.size(); ++i) {
-            if (!p.bearing[i]) continue;
+            if (!p.bearing[i] || sticks(static_cast<int>(i))) continue;
             const Vec3<double> s = P * Vec3<double>{1, p.points[i].y, -p.points[i].x};
             const double share[3] = {s.x, s.y, s.z};
             point(p.points[i], share, 3);
         }
     } else {
         const double first[2] = {1, 0}, second[2] = {0, 1};
-        point(p.points[static_cast<std::size_t>(p.i)], first, n);
-        if (p.kind == Shape2::line) point(p.points[static_cast<std::size_t>(p.j)], second, n);
+        if (!sticks(p.i)) point(p.points[static_cast<std::size_t>(p.i)], first, normals);
+        if (p.kind == Shape2::line && !sticks(p.j)) point(p.points[static_cast<std::size_t>(p.j)], second, normals);
     }
     constexpr int row_of[3] = {0, 1, 5};
     for (int a = 0; a < 3; ++a) {
@@ -247,7 +251,15 @@ inline void basis(Patch& p) {
         }
     }
     p.held = p.k;
-    std::fill(p.S, p.S + 36, 0.0);
+    std::fill(p.S, p.S + 64, 0.0);
+    if (p.grip == Grip::pivot) {
+        const PatchPoint& c = p.points[static_cast<std::size_t>(p.pivot)];
+        basis_column(p, {1, 0, 0, 0, 0, -c.y});
+        basis_column(p, {0, 1, 0, 0, 0, c.x});
+        p.held = p.k;
+        slip_rows(p, p.material.mu_d);
+        return;
+    }
     if (p.grip == Grip::slip) {
         if (p.material.mu_d > 0) slip_rows(p, p.material.mu_d);
         return;
@@ -301,7 +313,7 @@ inline double turn_slip(Patch& p, const double* u) {
     for (PatchPoint& c : p.points) {
         const Slip m = slip_of(p, c, u);
         const double speed = std::hypot(m.x, m.y);
-        if (speed < 1e-14) continue;
+        if (speed < 1e-14 || (p.grip == Grip::pivot && &c == &p.points[static_cast<std::size_t>(p.pivot)])) continue;
         const double share = total > 0 ? std::fabs(c.pressure) / total : 1.0;
         change = std::fmax(change, share * std::hypot(m.x / speed - c.dx, m.y / speed - c.dy));
         c.dx = m.x / speed, c.dy = m.y / speed, c.speed = speed;

@@ -26,7 +26,6 @@ public:
     Vec<double> loop_target, loop_w;  // per loop row
     Vec<int> loop_row;        // first row of each loop group
     bool impact = false;
-    long sweeps_done = 0;
 
     /// Keeps what every contact did, as the first hypothesis of the next step.
     void remember() {
@@ -104,10 +103,8 @@ private:
         }
         if (!again)
             for (std::size_t m = 0; m < members_.size(); ++m) first_hypothesis(group(rows, m));
-        const int most_trials = 12 + 6 * static_cast<int>(members_.size());
-        if (!trial_and_error(rows, most_trials, report, trace)) {
-            ++report.exact;
-            if (trace) trace->push_back({report.solves, 0, -1, -1, Condition::off, Check::none, 0});
+        if (!trial_and_error(rows, 8 + static_cast<int>(members_.size()), report, trace)) {
+            ++report.swept;
             point_by_point(rows, report, trace);
         }
         store(rows);
@@ -152,7 +149,7 @@ private:
         p.kind = p.shape;
         if (p.kind == Shape2::line) p.i = p.hull[0], p.j = p.hull[1];
         p.bearing.assign(p.points.size(), 1);
-        p.stuck = p.slid = p.slid_again = false;
+        p.stuck = p.slid = p.slid_again = p.pivoted = false;
         start_slip(p);
         const Grip last = remembered(p);
         if (!approaches || (last == Grip::off && !impact)) {
@@ -198,7 +195,7 @@ private:
     /// Impulses and motions of the present hypothesis: D B E z = D (target - u_free) ([DF03] eq. 17); friction that slips
     /// follows by Newton's steps.
     void solve_hypothesis(RowSystem& rows) {
-        constexpr int most_turns = 40;
+        constexpr int most_turns = 20;
         for (int turns = 0;; ++turns) {
             assemble(rows);
             solve_rows(A_.data(), rhs_.data(), k_, z_.data(), columns_);
@@ -208,7 +205,7 @@ private:
                 const Group& g = group(rows, m);
                 if (g.kind != GroupKind::patch) continue;
                 Patch& p = patches[static_cast<std::size_t>(g.index)];
-                if (p.grip != Grip::slip || p.material.mu_d <= 0) continue;
+                if ((p.grip != Grip::slip && p.grip != Grip::pivot) || p.material.mu_d <= 0) continue;
                 std::copy(w_.begin() + g.row, w_.begin() + g.row + 6, p.w);
                 if (!(p.w[2] > 0)) continue;
                 const Vec<char>& before = (bearing_before_ = p.bearing);
@@ -299,6 +296,10 @@ private:
             const int count = columns_of(g);
             for (int j = 0; j < count; ++j, ++c)
                 for (int r = 0; r < g.rows; ++r) w_[static_cast<std::size_t>(g.row + r)] += column_of(g, j)[r] * z_[static_cast<std::size_t>(c)];
+            if (g.kind == GroupKind::patch) {  // the friction of a point that sticks while others slip
+                Patch& p = patches[static_cast<std::size_t>(g.index)];
+                if (p.grip == Grip::pivot) p.points[static_cast<std::size_t>(p.pivot)].fx = z_[static_cast<std::size_t>(c - 5)], p.points[static_cast<std::size_t>(p.pivot)].fy = z_[static_cast<std::size_t>(c - 4)];
+            }
         }
         respond_all();
     }
@@ -377,6 +378,11 @@ private:
                 } else if (p.material.mu_d > 0 && p.turned > 1e-7) {
                     return *amount = p.turned * w[2] / force_scale_, Check::direction;
                 }
+                if (p.grip == Grip::pivot) {
+                    const PatchPoint& c = p.points[static_cast<std::size_t>(p.pivot)];
+                    const double over = std::hypot(c.fx, c.fy) - p.material.mu_s * (1 + friction_tolerance) * c.pressure;
+                    if (over > force_tolerance * force_scale_) return *amount = over / force_scale_, Check::friction;
+                }
             }
         }
         double worst = velocity_tolerance;
@@ -421,18 +427,33 @@ private:
                     if (std::hypot(c.x - b.x, c.y - b.y) < std::hypot(c.x - a.x, c.y - a.y)) p.i = p.j;
                     p.kind = Shape2::point;
                 }
-                p.stuck = p.slid = p.slid_again = false;
+                if (p.grip == Grip::pivot) p.grip = Grip::slip;
+                p.stuck = p.slid = p.slid_again = p.pivoted = false;
                 break;
             }
             case Check::friction:
             case Check::twist:
+                if (p.grip == Grip::pivot) {
+                    p.grip = Grip::slip;
+                    start_slip(p);
+                    break;
+                }
                 p.grip = Grip::slip;
                 if (!p.slid) start_slip_against_friction(p);
                 else start_slip(p);
                 break;
             case Check::direction:  // Newton's steps did not settle: from the motion, or at rest
-                if (!p.slid_again) start_slip(p);
-                else p.grip = Grip::stick;
+                if (p.kind != Shape2::point && !p.pivoted) {  // about the slowest point that bears
+                    double slowest = INFINITY;
+                    for (std::size_t i = 0; i < p.points.size(); ++i)
+                        if (p.points[i].pressure > 0 && p.points[i].speed < slowest) slowest = p.points[i].speed, p.pivot = static_cast<int>(i);
+                    p.grip = Grip::pivot, p.pivoted = true;
+                } else if (!p.slid_again) {
+                    p.grip = Grip::slip;
+                    start_slip(p);
+                } else {
+                    p.grip = Grip::stick;
+                }
                 break;
             case Check::approach:
                 if (p.grip == Grip::off) {
@@ -444,6 +465,7 @@ private:
                     p.kind = p.shape;
                     if (p.kind == Shape2::line) p.i = p.hull[0], p.j = p.hull[1];
                 }
+                if (p.grip == Grip::pivot) p.grip = Grip::slip;
                 if (p.grip == Grip::slip) start_slip(p);
                 break;
             case Check::none: break;
@@ -459,6 +481,7 @@ private:
             if (g.kind != GroupKind::patch) continue;
             const Patch& p = patches[static_cast<std::size_t>(g.index)];
             mix(static_cast<std::uint64_t>(p.grip) + 4 * (p.grip == Grip::slip && p.slid_again)), mix(static_cast<std::uint64_t>(p.kind));
+            if (p.grip == Grip::pivot) mix(static_cast<std::uint64_t>(p.pivot));
             if (p.kind != Shape2::face) mix(static_cast<std::uint64_t>(p.i)), mix(p.kind == Shape2::line ? static_cast<std::uint64_t>(p.j) : 0u);
         }
         for (std::uint64_t k : tried_)
@@ -484,16 +507,17 @@ private:
             if (g.kind != GroupKind::patch) continue;
             for (const PatchPoint& c : patches[static_cast<std::size_t>(g.index)].points) local_response(g, c, local_[at++]);
         }
-        for (int sweeps : {20, 60, 200, 600, 2000}) {
+        for (int sweeps : {10, 20, 40, 100, 300, 1000, 3000}) {
             bool settled = false;
-            sweeps_done += sweeps;
             for (int i = 0; i < sweeps && !settled; ++i) settled = sweep(rows);
             w_points_ = w_, u_points_ = u_;
             hypothesis_of_points(rows);
-            if (settled) return;
+            if (settled) break;
             if (trial_and_error(rows, 6 + static_cast<int>(members_.size()), report, trace)) return;
             w_ = w_points_, u_ = u_points_;
         }
+        ++report.exact;
+        if (trace) trace->push_back({report.solves, 0, -1, -1, Condition::off, Check::none, 0});
         hypothesis_of_points(rows);
     }
     /// Every point, stop and loop once; true if nothing changed any more.
@@ -544,9 +568,9 @@ private:
             if (g.kind == GroupKind::stop) stops[static_cast<std::size_t>(g.index)].on = w_[static_cast<std::size_t>(g.row)] > 0;
             if (g.kind != GroupKind::patch) continue;
             Patch& p = patches[static_cast<std::size_t>(g.index)];
-            int bearing = 0;
+            int bearing = 0, sticking = 0;
             p.grip = Grip::off;
-            p.stuck = p.slid = p.slid_again = false;
+            p.stuck = p.slid = p.slid_again = p.pivoted = false;
             p.by_points = true;
             for (std::size_t i = 0; i < p.points.size(); ++i) {
                 PatchPoint& c = p.points[i];
@@ -556,12 +580,12 @@ private:
                 if (bearing++ == 0) p.i = static_cast<int>(i);
                 p.j = static_cast<int>(i);
                 const double friction = std::hypot(f.x, f.y);
-                const bool slips = friction >= p.material.mu_d * f.z * (1 - 1e-6);
                 if (friction > 0) c.dx = -f.x / friction, c.dy = -f.y / friction;
                 const Slip s = slip_of(p, c, u_.data() + g.row);
                 c.speed = std::fmax(1e-9, std::hypot(s.x, s.y));
-                if (p.grip != Grip::slip) p.grip = slips ? Grip::slip : Grip::stick;
+                if (friction < p.material.mu_d * f.z * (1 - 1e-6)) p.pivot = static_cast<int>(i), ++sticking;
             }
+            if (bearing > 0) p.grip = sticking == bearing ? Grip::stick : sticking == 1 ? Grip::pivot : sticking == 0 ? Grip::slip : Grip::stick;
             p.kind = bearing <= 1 ? Shape2::point : bearing == 2 ? Shape2::line : p.shape;
             if (p.kind == Shape2::line && p.shape == Shape2::line) p.i = p.hull[0], p.j = p.hull[1];
             std::copy(w_.begin() + g.row, w_.begin() + g.row + 6, p.w);
@@ -703,20 +727,17 @@ private:
                 certify_points(p, u, share / w[2], c);
                 continue;
             }
-            const double mu = p.grip == Grip::slip ? p.material.mu_d : p.material.mu_s;
-            c.cone = std::fmax(c.cone, share * (std::hypot(w[0], w[1]) / w[2] - mu) / std::fmax(1.0, mu));
-            if (p.grip != Grip::slip || mu <= 0) continue;
-            // what is left of the friction when each point's, against its slip, is taken away
-            double t[3] = {w[0], w[1], w[5]}, arm = 1e-12;
-            for (const PatchPoint& q : p.points) {
-                const Slip m = slip_of(p, q, u);
-                const double speed = std::hypot(m.x, m.y), f = mu * std::fmax(0.0, q.pressure);
-                arm = std::fmax(arm, std::hypot(q.x, q.y));
-                if (speed > 1e-12) add_tangential(t, q, f * m.x / speed, f * m.y / speed);
-                else add_tangential(t, q, f * q.dx, f * q.dy);
+            c.cone = std::fmax(c.cone, share * (std::hypot(w[0], w[1]) / w[2] - p.material.mu_s) / std::fmax(1.0, p.material.mu_s));
+            if (p.grip == Grip::stick || p.material.mu_d <= 0) continue;
+            // friction of the points, and what is left of the whole when it is taken away
+            double left[3] = {w[0], w[1], w[5]};
+            for (PatchPoint& q : p.points) {
+                const bool sticks = p.grip == Grip::pivot && &q == &p.points[static_cast<std::size_t>(p.pivot)];
+                if (!sticks) q.fx = -p.material.mu_d * q.pressure * q.dx, q.fy = -p.material.mu_d * q.pressure * q.dy;
+                add_tangential(left, q, -q.fx, -q.fy);
             }
-            const double left = std::hypot(t[0], t[1]) + (p.points.size() > 1 ? std::fabs(t[2]) / arm : 0.0);
-            c.dissipation = std::fmax(c.dissipation, share * left / (w[2] * mu));
+            c.dissipation = std::fmax(c.dissipation, share * (std::hypot(left[0], left[1]) + std::fabs(left[2]) / std::fmax(p.size, 1e-3)) / w[2]);
+            certify_points(p, u, share / w[2], c);
         }
         report.valid &= c.normal_force < 1e-6 && c.approach < 1e-6 && c.complementarity < 1e-6 && c.cone < 1e-6 && c.dissipation < 1e-5 && c.pressure < 1e-6;
     }

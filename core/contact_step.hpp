@@ -151,18 +151,18 @@ private:
         solver_.patch_count = 0;
         for (const Found& f : detector_.found) {
             if (!f.touches) continue;
-            const Vec3<double> at = place(X[f.a], f.local) - f.normal * f.radius;
+            const Vec3<double> n = normal_at(f, X), at = place(X[f.a], f.local) - n * f.radius;
             Patch* patch = nullptr;
             for (std::size_t i = 0; i < solver_.patch_count && !patch; ++i) {
                 Patch& p = solver_.patches[i];
                 const Vec3<double> z = {p.frame.R.xz, p.frame.R.yz, p.frame.R.zz};
-                if (p.a == f.a && p.b == f.b && (f.b >= 0 || p.link_b == f.link_b) && dot(z, f.normal) > 0.9999) patch = &p;
+                if (p.a == f.a && p.b == f.b && (f.b >= 0 || p.link_b == f.link_b) && dot(z, n) > 0.9999) patch = &p;
             }
             if (!patch) {
                 if (solver_.patch_count == solver_.patches.size()) solver_.patches.emplace_back();
                 patch = &solver_.patches[solver_.patch_count++];
                 patch->a = f.a, patch->b = f.b, patch->link_a = f.link_a, patch->link_b = f.link_b, patch->material = f.material;
-                const Vec3<double> n = f.normal, t = across(n), s = cross(n, t);
+                const Vec3<double> t = across(n), s = cross(n, t);
                 patch->frame = {{t.x, s.x, n.x, t.y, s.y, n.y, t.z, s.z, n.z}, at};
                 patch->surface = f.b < 0 ? tmul(patch->frame.R, f.velocity) : Vec3<double>{0, 0, 0};
                 patch->points.clear();
