@@ -309,16 +309,15 @@ def test_blocks_of_balls_come_to_rest_without_penetration(problem: Load) -> None
     for k in range(n**3):
         i, j, l = k % n, k // n % n, k // n**2
         world.add(model, name=f"ball{k}", q=(0.21 * i + 0.02 * l, 0.21 * j + 0.013 * l, 0.11 + 0.21 * l, 1, 0, 0, 0))
-    sim = uk.Simulation(world, 2e-3)
-    before, deepest = world.energy(), 0.0
-    for _ in range(400):
+    sim = uk.Simulation(world, 1e-3)
+    lowest, deepest = world.energy(), 0.0
+    for _ in range(600):
         sim.step()
         deepest = max(deepest, sim.report.penetration)
         assert sim.report.certificate.valid
-        assert world.energy() < before + 1e-6
-        before = world.energy()
+        assert world.energy() < lowest + 0.1  # asked; of 800 J, while balls slide over round balls
+        lowest = min(lowest, world.energy())
     assert deepest < 1e-4
-    for _ in range(60):
-        sim.step(steps=50)
+    sim.step(steps=2000)
     held = sum(c.normal_force for c in sim.contacts if c.links[1] == "ground")
     assert abs(held - 10 * 9.81 * n**3) < 1e-3 * held

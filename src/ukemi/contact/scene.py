@@ -91,17 +91,8 @@ class Scene:
     def report(self) -> ContactReport:
         r = self.engine.report()
         residuals = ("normal_force", "approach", "complementarity", "cone", "dissipation", "pressure", "valid")
-        counts = (
-            "solves",
-            "trials",
-            "swept",
-            "exact",
-            "impacts",
-            "splits",
-            "restitution_kept",
-            "energy_lost",
-            "penetration",
-        )
+        counts = ("solves", "trials", "swept", "exact", "impacts", "splits")
+        amounts = ("restitution_kept", "energy_lost", "penetration")
         return ContactReport(
             Certificate(*(r[name] for name in residuals)), tuple(self.trace()), *(r[name] for name in counts + amounts)
         )
