@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -69,6 +70,29 @@ def finish(
     """Draws the strip and says where it is."""
     draw_strip(world.model, recording.poses, path, time=recording.time, poses=poses, spread=spread, title=title)
     print(f"look at {path}")
+
+
+def limp(model: uk.Model, damping: float = 2.0) -> uk.Model:
+    """The model with a damper in every joint but its base: muscles that do nothing but resist [N m s/rad]."""
+    links = [
+        link if link.joint.nv in (0, 6) else replace(link, joint=replace(link.joint, damping=damping))
+        for link in model.description.links
+    ]
+    return uk.Model(replace(model.description, links=links))
+
+
+def with_scenery(model: uk.Model, poses: Array, solids: uk.Solids) -> tuple[uk.Model, Array]:
+    """Model and link poses with what stands in the world added, for a picture."""
+    scenery = uk.Builder("scenery").link("scenery", shapes=solids.shapes).description.links
+    drawn = uk.Model(replace(model.description, links=[*model.description.links, *scenery]))
+    still = np.broadcast_to(np.eye(4), (len(poses), 1, 4, 4))
+    order = [[*model.link_names, "scenery"].index(name) for name in drawn.link_names]
+    return drawn, np.concatenate([poses, still], axis=1)[:, order]
+
+
+def stand(model: uk.Model, q: Array | None = None) -> Array:
+    """q with the left sole at height 0."""
+    return moved_to(model, model.neutral() if q is None else q, "left_sole", (0, None, 0))
 
 
 def horizontal_bar(height: float) -> uk.Model:

@@ -1,0 +1,140 @@
+"""What is wrong is refused, with what came and what was wanted; what is extreme gets a well-defined answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from bench.tumbles import damped
+from tests.problems.bodies import loose
+
+import ukemi as uk
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: uk.Ground(normal=(0, 0, 0)), "normal"),
+        (lambda: uk.Ground(normal=(0, np.nan, 1)), "normal"),
+        (lambda: uk.Ground(friction=-0.1), "friction"),
+        (lambda: uk.Ground(friction=np.nan), "friction"),
+        (lambda: uk.Ground(friction=0.3, dynamic_friction=0.4), "dynamic_friction"),
+        (lambda: uk.Ground(restitution=1.1), "restitution"),
+        (lambda: uk.Ground(velocity=(0, 0, 1)), "velocity"),
+        (lambda: uk.Solids([]), "shapes"),
+        (lambda: uk.Solids([1]), "shapes"),  # type: ignore[list-item]
+        (lambda: uk.stairs(0), "steps"),
+        (lambda: uk.stairs(3, rise=-1), "rise"),
+        (lambda: uk.HeightField([[0.0]]), "heights"),
+        (lambda: uk.HeightField(np.zeros((3, 3)), spacing=(0, 1)), "spacing"),
+        (lambda: uk.HeightField([[0, 0], [0, np.nan]]), "heights"),
+        (lambda: uk.Box((0, 1, 1)), "size"),
+        (lambda: uk.Sphere(-1), "radius"),
+        (lambda: uk.Capsule(0.1, np.nan), "length"),
+        (lambda: uk.ConvexMesh([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)]), ""),  # flat
+        (lambda: uk.Revolute((0, 0, 1), restitution=2), "restitution"),
+    ],
+)
+def test_refused(make: object, says: str) -> None:
+    with pytest.raises(uk.UkemiError, match=f"(?i){says}"):
+        make()  # type: ignore[operator]
+
+
+def test_terrain_of_the_wrong_kind() -> None:
+    with pytest.raises(uk.InvalidInputError, match="terrain"):
+        uk.World().terrain = "ground"  # type: ignore[assignment]
+    with pytest.raises(uk.InvalidInputError, match="Surface"):
+        uk.World().surface = 0.5  # type: ignore[assignment]
+    with pytest.raises(uk.InvalidInputError, match="True or False"):
+        uk.World().collisions = 1  # type: ignore[assignment]
+
+
+def test_a_start_inside_is_refused_and_can_be_resolved() -> None:
+    world = loose([uk.Sphere(0.1)], uk.Ground(), mass=1.0, q=(0, 0, 0.05, 1, 0, 0, 0))
+    with pytest.raises(uk.InvalidInputError, match=r"50 mm inside 'ground'.*separate"):
+        uk.Simulation(world)
+    assert world.separate() == 0.0
+    uk.Simulation(world).step()
+    assert world.q[2] == pytest.approx(0.1, abs=2e-3)
+
+
+def test_report_without_anything_to_touch() -> None:
+    world = uk.World()
+    world.add(uk.human(16), name="h")
+    sim = uk.Simulation(world)
+    with pytest.raises(uk.InvalidInputError, match="terrain"):
+        _ = sim.report
+    assert sim.contacts == []
+
+
+@pytest.mark.parametrize("friction", [0.0, 1e-300, 1e6, np.inf])
+def test_zero_and_huge_friction(friction: float) -> None:
+    """Without friction it slides freely; with a huge one it never does."""
+    slope = (3.0, 0, -9.0)
+    world = loose([uk.Box((0.2, 0.2, 0.02))], uk.Ground(friction=friction), mass=1.0, q=(0, 0, 0.01, 1, 0, 0, 0), gravity=slope)
+    sim = uk.Simulation(world, 1e-3)
+    sim.run(0.5, every=100)
+    expected = 0.5 * 3.0 * 0.25 if friction < 1 else 0.0
+    assert world.q[0] == pytest.approx(expected, abs=1e-9)
+    assert sim.report.certificate.valid
+
+
+def test_a_state_that_is_no_number_is_refused() -> None:
+    world = loose([uk.Sphere(0.1)], uk.Ground(), mass=1.0, q=(0, 0, 0.1, 1, 0, 0, 0))
+    with pytest.raises(uk.InvalidInputError):
+        world.set_state(v=np.full(6, np.nan))
+    sim = uk.Simulation(world)
+    with pytest.raises(uk.UkemiError):
+        sim.step(np.full(6, np.nan))
+
+
+def test_a_push_beyond_all_numbers_stops_the_run() -> None:
+    world = loose([uk.Sphere(0.1)], uk.Ground(), mass=1.0, q=(0, 0, 0.1, 1, 0, 0, 0))
+    with pytest.raises(uk.UkemiError):
+        uk.Simulation(world, 1.0).run(100.0, np.array([1e308, 1e308, 0, 1e308, 0, 0]))
+
+
+def test_tiny_and_heavy_bodies_together() -> None:
+    """A bead of a milligram under a tonne stays where it is, with a valid certificate or none in doubt."""
+    world = uk.World()
+    world.terrain = uk.Ground()
+    for name, mass, radius, z in (("bead", 1e-6, 0.01, 0.01), ("ball", 1e3, 0.5, 0.52)):
+        b = uk.Builder(name)
+        b.link("body", joint=uk.Free(), mass=mass, shapes=[uk.Sphere(radius)])
+        world.add(b.build(), name=name, q=(0, 0, z, 1, 0, 0, 0))
+    sim = uk.Simulation(world, 1e-3)
+    sim.step(steps=100)
+    assert np.isfinite(world.q).all()
+    assert sim.report.penetration < 1e-3
+    ground = next(c for c in sim.contacts if c.links == ("bead/body", "ground"))
+    assert ground.normal_force == pytest.approx(1e3 * 9.81, rel=1e-3)
+
+
+def test_a_figure_squeezed_between_a_bar_and_the_floor() -> None:
+    """Constraints that contradict each other: a well-defined answer, no blow-up."""
+    model = damped(uk.human(16), 5.0)
+    world = uk.World()
+    q = model.neutral()
+    q[2] = 2.0
+    world.add(model, name="h", q=q)
+    sole, head = extent(world)
+    lid = uk.Solids([uk.Box((2, 2, 0.1), at=uk.Pose((0, 0, head + 0.05)))])
+    world.terrain = [uk.Ground(height=sole), lid]
+    sim = uk.Simulation(world, 1e-3)
+    sim.external = {"h/trunk": [0, 0, -3000.0, 0, 0, 0]}
+    before = world.q[2]
+    sim.run(0.2, every=20)
+    assert np.isfinite(world.q).all()
+    assert np.abs(world.v).max() < 20
+    assert world.q[2] <= before + 1e-3
+
+
+def extent(world: uk.World) -> tuple[float, float]:
+    """Lowest and highest point of all shapes."""
+    from ukemi.report.strip import surface_points
+
+    heights = []
+    for link, X in zip(world.model.links, uk.link_poses(world.model, world.q), strict=True):
+        for shape in link.shapes:
+            heights.append((shape.at.apply(surface_points(shape)) @ X[:3, :3].T + X[:3, 3])[:, 2])
+    every = np.concatenate(heights)
+    return float(every.min()), float(every.max())

@@ -1,0 +1,202 @@
+"""Where shapes meet: points, normals and gaps of every pair of kinds, against what one sees."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from tests.problems.bodies import loose
+
+import ukemi as uk
+from ukemi.contact.reports import Contact
+from ukemi.contact.terrain import Terrain
+from ukemi.model.shapes import Shape
+
+QUARTER = np.sqrt(0.5)
+
+
+def meet(shape: Shape, terrain: Terrain, place: tuple[float, ...], turn: tuple[float, ...] = (1, 0, 0, 0)) -> list[Contact]:
+    """Contacts of a body of 1 kg after a millisecond at rest without gravity."""
+    world = loose([shape], terrain, mass=1.0, q=(*place, *turn), gravity=(0, 0, 0))
+    return touching(world)
+
+
+def touching(world: uk.World) -> list[Contact]:
+    sim = uk.Simulation(world, 1e-3)
+    sim.step()
+    return sim.contacts
+
+
+def block(size: tuple[float, float, float], at: tuple[float, float, float] = (0, 0, 0)) -> uk.Solids:
+    return uk.Solids([uk.Box(size, at=uk.Pose(at))])
+
+
+def hull(contact: Contact) -> np.ndarray:
+    return np.unique(np.round(contact.points, 6), axis=0)
+
+
+def test_box_on_a_plane_is_a_face() -> None:
+    (contact,) = meet(uk.Box((0.4, 0.2, 0.1)), uk.Ground(), (0, 0, 0.05))
+    assert np.allclose(contact.normal, (0, 0, 1))
+    assert np.abs(hull(contact)).max(axis=0) == pytest.approx((0.2, 0.1, 0))
+    assert len(hull(contact)) == 4
+    assert contact.links == ("b/body", "ground")
+
+
+def test_box_on_a_box_shares_the_overlap() -> None:
+    lower = block((1, 1, 1), (0.45, 0.0, -0.5))  # from x = -0.05 on
+    (contact,) = meet(uk.Box((0.4, 0.2, 0.1)), lower, (0, 0, 0.05))
+    assert np.allclose(contact.normal, (0, 0, 1))
+    found = hull(contact)
+    assert found.min(axis=0) == pytest.approx((-0.05, -0.1, 0), abs=1e-6)
+    assert found.max(axis=0) == pytest.approx((0.2, 0.1, 0), abs=1e-6)
+
+
+def test_edges_that_cross_meet_in_a_point() -> None:
+    turn = (np.cos(np.pi / 8), np.sin(np.pi / 8), 0, 0)  # an eighth of a turn about x: an edge along x below
+    half = 0.1 * np.sqrt(2)
+    ridge = uk.Solids([uk.Box((0.2, 1, 0.2), at=uk.Pose((0, 0, -half), (np.cos(np.pi / 8), 0, np.sin(np.pi / 8), 0)))])
+    (contact,) = meet(uk.Box((1, 0.2, 0.2)), ridge, (0, 0, half), turn)
+    assert np.allclose(contact.points, 0, atol=1e-9)
+    assert np.allclose(contact.normal, (0, 0, 1))
+    assert len(contact.points) == 1
+
+
+def test_capsule_across_the_edge_of_a_box() -> None:
+    """Lying along x over the edge x = 0 of a block: it rests on the face from the edge to its end."""
+    along = (QUARTER, 0, QUARTER, 0)
+    (contact,) = meet(uk.Capsule(0.05, 0.4), block((1, 1, 1), (0.5, 0, -0.5)), (0, 0, 0.05), along)
+    found = hull(contact)
+    assert np.allclose(contact.normal, (0, 0, 1))
+    assert found[:, 0].min() == pytest.approx(0.0, abs=1e-6)
+    assert found[:, 0].max() == pytest.approx(0.2, abs=1e-6)
+    assert np.allclose(found[:, 1:], 0, atol=1e-6)
+
+
+def test_capsule_beside_an_edge_leans_on_it() -> None:
+    """Its axis beside and above the edge: the normal points from the edge to the axis."""
+    across = (QUARTER, QUARTER, 0, 0)  # along y
+    (contact,) = meet(uk.Capsule(0.05, 0.4), block((1, 2, 1), (0.5, 0, -0.5)), (-0.03, 0, 0.04), across)
+    assert np.allclose(contact.normal, (-0.6, 0, 0.8), atol=1e-9)
+    assert np.abs(contact.points[:, 0]).max() < 1e-9
+    assert contact.gap == pytest.approx(0, abs=1e-12)
+
+
+def pair(a: Shape, b: Shape, place: tuple[float, float, float]) -> list[Contact]:
+    world = uk.World((0, 0, 0))
+    world.collisions = True
+    for name, shape, at in (("a", a, place), ("b", b, (0, 0, 0))):
+        builder = uk.Builder(name)
+        builder.link("body", joint=uk.Free(), mass=1.0, shapes=[shape])
+        world.add(builder.build(), name=name, q=(*at, 1, 0, 0, 0))
+    return touching(world)
+
+
+@pytest.mark.parametrize("apart", [0.0, -1e-4])
+def test_two_spheres(apart: float) -> None:
+    distance = 0.3 + apart
+    direction = np.array((2.0, -1, 2)) / 3
+    (contact,) = pair(uk.Sphere(0.1), uk.Sphere(0.2), tuple(direction * distance))
+    sign = 1.0 if contact.links[0] == "a/body" else -1.0
+    assert np.allclose(contact.normal, sign * direction, atol=1e-9)
+    assert contact.gap == pytest.approx(apart, abs=2e-5)
+    assert np.linalg.norm(contact.points[0]) == pytest.approx(0.2, abs=2e-4)
+
+
+def test_spheres_apart_do_not_touch() -> None:
+    assert pair(uk.Sphere(0.1), uk.Sphere(0.2), (0.3001, 0, 0)) == []
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        uk.Sphere(0.1),
+        uk.Capsule(0.1, 0.3),
+        uk.Box((0.2, 0.2, 0.2)),
+        uk.Cylinder(0.1, 0.2),
+        uk.ConvexMesh([(0.3, 0, -0.1), (-0.2, 0.2, -0.1), (-0.2, -0.2, -0.1), (0, 0, 0.3)]),
+    ],
+)
+def test_every_shape_rests_on_plane_block_and_field(shape: Shape) -> None:
+    """Dropped by a millimetre it comes to rest where its lowest point touches, on whatever is there."""
+    flat = np.zeros((11, 11))
+    grounds: list[Terrain] = [
+        uk.Ground(),
+        block((4, 4, 1), (0, 0, -0.5)),
+        uk.HeightField(flat, corner=(-2, -2), spacing=(0.4, 0.4)),
+    ]
+    ends = []
+    for ground in grounds:
+        world = loose([shape], ground, mass=1.0, q=(0.013, 0.021, 2.0, 1, 0, 0, 0))
+        lowest = -deepest_point(shape)
+        q = world.q.copy()
+        q[2] = lowest + 1e-3
+        world.set_state(q)
+        sim = uk.Simulation(world, 1e-3)
+        recording = sim.run(0.1)
+        assert sim.report.certificate.valid
+        assert recording.q[:, 2].min() > lowest - 1e-4
+        assert abs(world.q[2] - lowest) < 1e-4
+        force = sum((c.force for c in sim.contacts), np.zeros(3))
+        assert force[2] == pytest.approx(9.81, rel=1e-3)
+        ends.append(world.q)
+    for a, b in pairwise(ends):
+        assert np.abs(a - b).max() < 1e-4
+
+
+def deepest_point(shape: Shape) -> float:
+    match shape:
+        case uk.Sphere():
+            return -shape.radius
+        case uk.Capsule():
+            return -shape.radius - shape.length / 2
+        case uk.Cylinder():
+            return -shape.length / 2
+        case uk.Box():
+            return -float(np.asarray(shape.size)[2]) / 2
+        case uk.ConvexMesh():
+            return float(np.asarray(shape.points)[:, 2].min())
+    raise AssertionError
+
+
+def test_cylinder_rolls_as_a_round_body() -> None:
+    """Down a slope of 0.2 rad: (2/3) g sin, not the polygon's steps."""
+    slope = 0.2
+    g = (9.81 * np.sin(slope), 0, -9.81 * np.cos(slope))
+    lying = (QUARTER, QUARTER, 0, 0)
+    world = loose([uk.Cylinder(0.1, 0.3)], uk.Ground(), mass=1.0, q=(0, 0, 0.1, *lying), gravity=g)
+    recording = uk.Simulation(world, 1e-3).run(0.5)
+    assert world.q[0] == pytest.approx(0.5 * 2 / 3 * g[0] * 0.25, rel=1e-4)
+    assert np.abs(recording.q[:, 2] - 0.1).max() < 1e-5
+    assert np.abs(recording.q[:, 1]).max() < 1e-9
+
+
+def test_stairs_are_where_they_say() -> None:
+    """A ball put on each step stays there; the last step is as high as all rises together."""
+    rise, going = 0.17, 0.29
+    for k in range(1, 5):
+        place = (going * (k - 0.5), 0.3, rise * k + 0.05)
+        (contact,) = meet(uk.Sphere(0.05), uk.stairs(4, rise, going), place)
+        assert np.allclose(contact.normal, (0, 0, 1))
+        assert contact.points[0] == pytest.approx((place[0], 0.3, rise * k), abs=1e-9)
+
+
+def test_a_sloping_field_is_a_plane() -> None:
+    x, y = np.meshgrid(np.arange(6.0), np.arange(6.0), indexing="ij")
+    field = uk.HeightField(0.2 * x - 0.1 * y, corner=(-2.5, -2.5))
+    normal = np.array((-0.2, 0.1, 1)) / np.linalg.norm((-0.2, 0.1, 1))
+    surface = np.array((0.3, 0.4, 0.2 * 2.8 - 0.1 * 2.9))
+    (contact,) = meet(uk.Sphere(0.2), field, tuple(surface + 0.2 * normal))
+    assert np.allclose(contact.normal, normal)
+    assert np.allclose(contact.points[0], surface, atol=1e-9)
+
+
+def test_treadmill_carries_what_stands_on_it() -> None:
+    belt = uk.Ground(velocity=(1.5, 0, 0), friction=0.5)
+    world = loose([uk.Box((0.2, 0.2, 0.1))], belt, mass=1.0, q=(0, 0, 0.05, 1, 0, 0, 0))
+    recording = uk.Simulation(world, 1e-3).run(1.0)
+    assert np.abs(world.v - (1.5, 0, 0, 0, 0, 0)).max() < 1e-9
+    caught = 1.5 / (0.5 * 9.81)
+    assert world.q[0] == pytest.approx(1.5 * (1 - caught / 2), abs=1e-5)
+    assert np.abs(recording.q[:, 1]).max() < 1e-12
