@@ -14,10 +14,11 @@ inline bool all_finite(const double* x, std::ptrdiff_t n) {
     std::ptrdiff_t i = 0;
     for (; i + 16 <= n; i += 16)
         for (int k = 0; k < 16; ++k) sums[k] += x[i + k] * 0.0;
-    for (; i < n; ++i) sums[i % 16] += x[i] * 0.0;
     double sum = 0;
-    for (double s : sums) sum += s;
-    return sum == 0;
+    for (; i < n; ++i) sum += x[i] * 0.0;
+    for (int half = 8; half > 0; half /= 2)
+        for (int k = 0; k < half; ++k) sums[k] += sums[k + half];
+    return sum + sums[0] == 0;
 }
 /// Whether all quaternions of these states are unit, within 1e-6 of the square.
 inline bool unit_quaternions(const Tree& tree, const double* q, std::ptrdiff_t states) {

@@ -39,7 +39,7 @@ inline double closed_dynamics(const Tree& tree, const Loops& loops, const double
     }
     aba_outward<true>(tree, touched(loops), Q, a_world, work.aba, work.aba.drive, Out<double>{a, 0});
     if (!loops.items.empty()) world_motion(tree, loops, q, v, work);
-    closed_rows(loops, q, v, work);
+    closed_relatives(loops, q, v, work);
     const Strength strength = closed_factor(tree, loops, Q, dependent, work);
     closed_row_accelerations(loops, work, a_world, a, lambda);
     for (std::size_t t = 0; t < loops.ties.size(); ++t) lambda[loops.blocks[loops.items.size() + t].row] -= loops.ties[t].target;

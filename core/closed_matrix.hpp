@@ -104,7 +104,7 @@ inline double tie_bound(const Tree& tree, const Loops& loops, const Tie& tie, co
 /// Where a group of a block's rows keeps its responses.
 UKEMI_INLINE std::size_t group_store(const RowBlock& block, int group) { return static_cast<std::size_t>(block.store + group * (block.dofs_end - block.dofs)); }
 
-/// Responses of all rows: u and, if articulated, y and the bounds. Needs closed_rows.
+/// Responses of all rows: u and, if articulated, y and the bounds. Needs closed_relatives.
 template <bool articulated> inline void closed_responses(const Tree& tree, const Loops& loops, const In<double>& q, const ClosedWork& work) {
     const Force<Pack> nothing{zero3<Pack>(), zero3<Pack>()};
     auto clear = [&](const RowBlock& block) {
@@ -175,38 +175,48 @@ UKEMI_INLINE Tile minus_product(Tile t, const Tile& a, const Tile& b) {
     }
     return t;
 }
-/// t L^-T with the unit lower triangle L.
-UKEMI_INLINE Tile over_triangle(Tile t, const Tile& L) {
+/// t L^-T, with L^-1 - 1 of the unit lower triangle L.
+UKEMI_INLINE Tile over_triangle(const Tile& t, const Tile& unit_inverse) {
+    Tile result = t;
     for (int m = 0; m < side_by_side; ++m)
-        for (int j = m + 1; j < side_by_side; ++j) t.column[j] -= t.column[m] * lane_in_memory(L.column[m], j);
-    return t;
+        for (int j = m + 1; j < side_by_side; ++j) result.column[j] += t.column[m] * lane_in_memory(unit_inverse.column[m], j);
+    return result;
 }
 /// How well the rows that hold determine their forces: the smallest pivot as a share of its diagonal (of what the row would
 /// be alone) and of its bound (of what it would be in the best pose).
 struct Strength { double alone = 1, best = 1; };
 
-/// L D L^T of a tile on the diagonal, whose rows had `diagonal` in B; leaves L without its unit diagonal.
-inline void factor_diagonal(Tile& t, const TileRow& tiles, const double* diagonal, double tolerance, const ClosedWork& work, Pack& inverse, Strength& strength) {
+/// L D L^T of a tile on the diagonal, whose rows had `diagonal` in B; leaves L without its unit diagonal, and L^-1 - 1.
+inline void factor_diagonal(Tile& t, const TileRow& tiles, const double* diagonal, double tolerance, const ClosedWork& work, Pack& inverse, Tile& unit_inverse, Strength& strength) {
+    Tile N{};
     inverse = Pack{};
-    for (int j = 0; j < tiles.rows; ++j) {
-        const int r = tiles.row + j;
-        const double pivot = get_lane(t.column[j], j);
-        const bool holds = pivot > std::max(tolerance * diagonal[j], immovable * work.bound[r]);
-        work.pivot[r] = holds ? pivot : 0.0;
-        if (holds) {
-            strength.alone = std::min(strength.alone, pivot / diagonal[j]), strength.best = std::min(strength.best, pivot / work.bound[r]);
-            set_lane(inverse, j, 1.0 / pivot);
+    for_each_lane([&](auto j) {
+        double over = 0;
+        if (j < tiles.rows) {
+            const int r = tiles.row + j;
+            const double pivot = get_lane(t.column[j], j);
+            const bool holds = pivot > std::max(tolerance * diagonal[j], immovable * work.bound[r]);
+            work.pivot[r] = holds ? pivot : 0.0;
+            if (holds) {
+                over = 1.0 / pivot;
+                strength.alone = std::min(strength.alone, pivot / diagonal[j]), strength.best = std::min(strength.best, pivot / work.bound[r]);
+            }
         }
+        set_lane(inverse, j, over);
         const Pack below = t.column[j];  // L times pivot j
-        Pack l = below * get_lane(inverse, j);
-        for (int i = 0; i <= j; ++i) set_lane(l, i, 0.0);
+        Pack l = below * over;
+        for_each_lane([&](auto i) { if constexpr (i <= j) set_lane(l, i, 0.0); });
         t.column[j] = l;
-        for (int i = j + 1; i < tiles.rows; ++i) t.column[i] -= below * get_lane(l, i);
-    }
-    for (int j = tiles.rows; j < side_by_side; ++j) t.column[j] = Pack{};
+        for_each_lane([&](auto i) {
+            if constexpr (i > j) t.column[i] -= below * get_lane(l, i);
+            if constexpr (i < j) N.column[i] -= l * get_lane(N.column[i], j);
+        });
+        N.column[j] = -l;
+    });
+    unit_inverse = N;
 }
 
-/// B and its factor L D L^T within the skyline. Needs closed_rows and the articulated inertias.
+/// B and its factor L D L^T within the skyline. Needs closed_relatives and the articulated inertias.
 inline Strength closed_factor(const Tree& tree, const Loops& loops, const In<double>& q, double tolerance, const ClosedWork& work) {
     closed_responses<true>(tree, loops, q, work);
     constraint_matrix(loops, work);
@@ -221,7 +231,7 @@ inline Strength closed_factor(const Tree& tree, const Loops& loops, const In<dou
             const Tile* other = work.L + loops.tiles[c].offset;
             Tile tile = line[c];
             for (int k = std::max(row.first, loops.tiles[c].first); k < c; ++k) tile = minus_product(tile, line[k], other[k]);
-            line[c] = over_triangle(tile, other[c]);  // L times the pivots of c, for now
+            line[c] = over_triangle(tile, work.unit_inverse[c]);  // L times the pivots of c, for now
         }
         Tile last = line[r];
         for (int c = row.first; c < r; ++c) {
@@ -229,7 +239,7 @@ inline Strength closed_factor(const Tree& tree, const Loops& loops, const In<dou
             for (int m = 0; m < side_by_side; ++m) line[c].column[m] = scaled.column[m] * lane_in_memory(work.inverse[c], m);
             last = minus_product(last, scaled, line[c]);
         }
-        factor_diagonal(last, row, diagonal, tolerance, work, work.inverse[r], strength);
+        factor_diagonal(last, row, diagonal, tolerance, work, work.inverse[r], work.unit_inverse[r], strength);
         line[r] = last;
     }
     return strength;
@@ -253,19 +263,18 @@ inline void closed_solve(const Loops& loops, const ClosedWork& work, double* x) 
         for (int i = 0; i < row.rows; ++i) set_lane(value, i, x[row.row + i]);
         for (int c = row.first; c < r; ++c)
             for (int m = 0; m < side_by_side; ++m) value -= line[c].column[m] * lane_in_memory(X[c], m);
-        for (int m = 0; m + 1 < side_by_side; ++m) value -= line[r].column[m] * get_lane(value, m);
         X[r] = value;
+        for_each_lane([&](auto m) { X[r] += work.unit_inverse[r].column[m] * get_lane(value, m); });
     }
     for (int r = 0; r < n; ++r) X[r] = X[r] * work.inverse[r];
     for (int r = n - 1; r >= 0; --r) {
         const TileRow& row = loops.tiles[r];
         const Tile* line = work.L + row.offset;
-        Pack value = X[r];
-        for (int m = side_by_side - 2; m >= 0; --m) set_lane(value, m, get_lane(value, m) - sum_of_lanes(line[r].column[m] * value));
-        X[r] = value;
+        Pack taken{};
+        for_each_lane([&](auto m) { set_lane(taken, m, sum_of_lanes(work.unit_inverse[r].column[m] * X[r])); });
+        const Pack value = X[r] += taken;
         for (int c = row.first; c < r; ++c) {
-            Pack taken;
-            for (int m = 0; m < side_by_side; ++m) set_lane(taken, m, sum_of_lanes(line[c].column[m] * value));
+            for_each_lane([&](auto m) { set_lane(taken, m, sum_of_lanes(line[c].column[m] * value)); });
             X[c] -= taken;
         }
         for (int i = 0; i < row.rows; ++i) x[row.row + i] = get_lane(value, i);

@@ -148,21 +148,26 @@ template <class F> UKEMI_INLINE void for_each_coefficient(const Loops& loops, co
     }
 }
 
-/// Relative motions of all loops, position errors and velocities of all rows. Needs world_motion.
-inline void closed_rows(const Loops& loops, const double* q, const double* v, const ClosedWork& work) {
-    for (std::size_t l = 0; l < loops.items.size(); ++l) {
-        const Loop& loop = loops.items[l];
-        const Relative& r = work.relative[l] = relative_motion(loop, work);
-        for_each_row(loop, r, loops.blocks[l].row, [&](int k, const Vec3<double>&, const Vec3<double>&, double error, double rate, double) {
-            work.error[k] = error, work.rate[k] = rate;
-        });
-    }
+/// Relative motions of all loops, coefficients of all ties. Needs world_motion.
+inline void closed_relatives(const Loops& loops, const double* q, const double* v, const ClosedWork& work) {
+    for (std::size_t l = 0; l < loops.items.size(); ++l) work.relative[l] = relative_motion(loops.items[l], work);
     for (std::size_t t = 0; t < loops.ties.size(); ++t) {
         const int row = loops.blocks[loops.items.size() + t].row;
         tie_row(loops, loops.ties[t], q, v, work, work.error[row], work.rate[row], work.product[t]);
     }
 }
-/// Unit wrenches of all loops' rows on their bodies, side by side. Needs closed_rows.
+/// The same, with position errors and velocities of all rows.
+inline void closed_rows(const Loops& loops, const double* q, const double* v, const ClosedWork& work) {
+    closed_relatives(loops, q, v, work);
+    for (std::size_t l = 0; l < loops.items.size(); ++l) {
+        const Loop& loop = loops.items[l];
+        const Relative& r = work.relative[l];
+        for_each_row(loop, r, loops.blocks[l].row, [&](int k, const Vec3<double>&, const Vec3<double>&, double error, double rate, double) {
+            work.error[k] = error, work.rate[k] = rate;
+        });
+    }
+}
+/// Unit wrenches of all loops' rows on their bodies, side by side. Needs closed_relatives.
 inline void closed_unit_wrenches(const Loops& loops, const ClosedWork& work) {
     const Vec3<Pack> none = zero3<Pack>();
     for (std::size_t l = 0; l < loops.items.size(); ++l) {

@@ -1,5 +1,7 @@
 // Memory and constants of the closed-chain algorithms.
 #pragma once
+#include <utility>
+
 #include "aba.hpp"
 #include "manifold.hpp"
 
@@ -36,6 +38,9 @@ template <class P> UKEMI_INLINE double sum_of_lanes(const P& p) {
     for (int l = 0; l < side_by_side; ++l) sum += get_lane(p, l);
     return sum;
 }
+/// f(0), f(1), ... with constants as arguments: lanes with constant numbers stay in registers.
+template <class F, int... i> UKEMI_INLINE void for_constants(std::integer_sequence<int, i...>, F&& f) { (f(std::integral_constant<int, i>{}), ...); }
+template <class F> UKEMI_INLINE void for_each_lane(F&& f) { for_constants(std::make_integer_sequence<int, side_by_side>{}, f); }
 /// A square piece of a matrix: its columns, rows as lanes.
 struct Tile { Pack column[side_by_side]; };
 
@@ -65,6 +70,7 @@ struct ClosedWork {
     double *error, *rate, *rhs;  // per row: H_C's position error, velocity, right-hand side
     double* bound;               // per row: what B's diagonal could be in the best direction
     Tile* L;                     // factor of B in its skyline of tiles
+    Tile* unit_inverse;          // per row of tiles: inverse of the unit triangle on the diagonal, less 1
     Pack* inverse;               // per row of tiles: of the pivots, 0 where a row is dropped
     double* pivot;               // per row; 0: dropped
     Pack* x;                     // per row of tiles: the last solution
@@ -94,6 +100,7 @@ inline ClosedWork carve(const Tree& tree, const Loops& loops, Carver& c) {
     w.u = c.take<Pack>(static_cast<std::size_t>(loops.store)), w.y = c.take<Pack>(static_cast<std::size_t>(loops.store));
     w.error = c.take<double>(rows), w.rate = c.take<double>(rows), w.rhs = c.take<double>(rows), w.bound = c.take<double>(rows);
     w.L = c.take<Tile>(static_cast<std::size_t>(loops.tile_count)), w.pivot = c.take<double>(rows);
+    w.unit_inverse = c.take<Tile>(loops.tiles.size());
     w.inverse = c.take<Pack>(loops.tiles.size()), w.x = c.take<Pack>(loops.tiles.size());
     w.drive = c.take<double>(nv), w.scratch = c.take<double>(2 * rows), w.qdd = c.take<double>(nv);
     return w;

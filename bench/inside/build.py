@@ -21,6 +21,8 @@ CACHE = HERE.parent / ".cache"
 #: As CMakeLists.txt has them; -DNDEBUG switches Eigen's checks off.
 FLAGS = ["-std=c++20", "-O3", "-DNDEBUG", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-Wno-psabi"]
 MARCH = {"v2": ["-march=x86-64-v2"], "v3": ["-march=x86-64-v3"]}
+#: with the AVX2 level, where the compiler knows it (GCC): see CMakeLists.txt
+WIDE_MOVES = ["-mmove-max=256", "-mstore-max=256"]
 #: Pinocchio's own definitions, from its CMake target.
 BOOST = ["-DBOOST_MPL_LIMIT_LIST_SIZE=30", "-DBOOST_MPL_LIMIT_VECTOR_SIZE=30"]
 BOOST += ["-DBOOST_MPL_CFG_NO_PREPROCESSED_HEADERS", "-DBOOST_FUSION_INVOKE_MAX_ARITY=12"]
@@ -71,7 +73,7 @@ def build() -> Harness:
     if cxx is None:
         raise RuntimeError("no C++ compiler (set CXX)")
     level = _core.level()
-    common = [*FLAGS, *MARCH.get(level, [])]
+    common = [*FLAGS, *MARCH.get(level, []), *(WIDE_MOVES if level == "v3" and _knows(cxx, WIDE_MOVES) else [])]
     of_ukemi = (*common, f"-DUKEMI_LEVEL={level}", f"-DUKEMI_LANES={_core.lanes()}", f"-I{CORE}")
     site = Path(sysconfig.get_path("purelib"))
     peers: dict[str, tuple[_Unit, list[str]]] = {}
@@ -103,6 +105,11 @@ def build() -> Harness:
     if not program.exists():
         _run([cxx, *map(str, objects), *libraries], program)
     return Harness(program, present, missing)
+
+
+def _knows(cxx: str, flags: list[str]) -> bool:
+    command = [cxx, *flags, "-x", "c++", "-fsyntax-only", "-"]
+    return subprocess.run(command, input="", capture_output=True, text=True).returncode == 0
 
 
 def _object(cxx: str, unit: _Unit) -> Path:
