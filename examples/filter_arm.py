@@ -1,5 +1,5 @@
-"""[DF03] Figs. 5, 6: an arm of two links whose root joint has no motor. Both joints are asked to swing, which no torque at
-the elbow alone can do; the filter changes the course of the root and keeps the elbow's.
+"""[DF03] Figs. 5, 6: an arm of two links whose root joint has no motor. Both joints are asked to swing, which no torque
+at the elbow alone can do; the filter changes the course of the root and keeps the elbow's.
 
 You will see the two angles asked for and those that are possible.
 """
