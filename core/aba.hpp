@@ -4,6 +4,8 @@
 // Spherical and free joints have a branch of their own: their joint-space inertia is the whole angular block J (or
 // the whole inertia), so that only the linear block M - C J^-1 C^T passes to the parent.
 #pragma once
+#include <vector>
+
 #include "elastic.hpp"
 #include "joints.hpp"
 
@@ -58,8 +60,8 @@ template <class T> UKEMI_INLINE void pass_linear(AbaBody<T>& parent, const Sym3<
 }
 
 /// Adds to the parent a full inertia given in child coordinates, and the bias force that goes with it.
-template <class T>
-UKEMI_INLINE void pass_inertia(AbaBody<T>& parent, const Placement<T>& X, const Inertia<T>& I, const Force<T>& F, const Vec3<T>& gamma,
+template <class T, class S>
+UKEMI_INLINE void pass_inertia(AbaBody<T>& parent, const Placement<T>& X, const Inertia<S>& I, const Force<T>& F, const Vec3<T>& gamma,
                                const Vec3<T>& zeta) {
     const Sym3<T> M = rotate(X.R, I.M);
     const Mat3<T> C = mult(X.R * I.C, X.R);
@@ -95,7 +97,7 @@ template <class T, class X> UKEMI_INLINE void small_solve(const T* D, int n, X* 
 
 /// Any joint through its subspace S: U = I S, D = S^T U + armature. Stores the gains U D^-1 (6 per freedom), then the
 /// factor of D.
-template <class T> inline void absorb_general(const Body& b, const In<T>& q, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
+template <class T> inline void absorb_general(const Tree& tree, const Body& b, const In<T>& q, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
     const int n = b.nv;
     Force<T> U[6];
     Motion<T> S[6];
@@ -112,6 +114,8 @@ template <class T> inline void absorb_general(const Body& b, const In<T>& q, Aba
         for (int j = 0; j < n; ++j) D[i * n + j] = dot(S[i].lin, U[j].f) + dot(S[i].ang, U[j].n);
         D[i * n + i] += b.armature[i];
     }
+    if (b.coupled)
+        for (int i = 0; i < n * n; ++i) D[i] += tree.joint_inertias[static_cast<std::size_t>(b.coupled - 1)].matrix[i];
     small_cholesky(D, n);
     // gains: row c of U D^-1, for each of the six components
     for (int c = 0; c < 6; ++c) {
@@ -175,6 +179,54 @@ template <class T> UKEMI_INLINE void absorb_spherical(const Body& b, AbaBody<T>&
     pass_force(*parent, x.X, x.X.R * (x.F.f + G * u) + K * x.gamma, tau);
 }
 
+/// The same joints on bodies that carry no other: inertias and gains are constants of the tree. Only single states keep
+/// the gains beside the others', for loops.
+template <class T> UKEMI_INLINE void absorb_leaf(const Body& b, const Leaf& leaf, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
+    T* g = work.gain + gain_size * b.iv;
+    if (b.kind == JointKind::revolute) {
+        const T u = work.tau[b.iv] - dot(b.axis, x.F.n);
+        work.drive[b.iv] = u * leaf.d;
+        if constexpr (lanes<T> == 1) stored_vec(g) = leaf.gf, stored_vec(g + 3) = leaf.gn, g[6] = leaf.d;
+        if (parent) pass_inertia(*parent, x.X, leaf.I, Force<T>{x.F.f + leaf.gf * u, x.F.n + leaf.gn * u}, x.gamma, x.zeta);
+    } else {
+        const Vec3<T> tau = {work.tau[b.iv], work.tau[b.iv + 1], work.tau[b.iv + 2]}, u = tau - x.F.n;
+        stored_vec(work.drive + b.iv) = leaf.J_inv * u;
+        if constexpr (lanes<T> == 1) stored_mat(g) = leaf.G, stored_sym(g + 9) = leaf.J_inv;
+        if (!parent) return;
+        const Sym3<T> K = rotate(x.X.R, leaf.I.M);
+        pass_linear(*parent, K, x.X.p);
+        pass_force(*parent, x.X, x.X.R * (x.F.f + leaf.G * u) + K * x.gamma, tau);
+    }
+}
+/// Finds the bodies that carry no other and have such constants.
+inline void find_leaves(Tree& tree) {
+    std::vector<char> carries(tree.bodies.size(), 0);
+    for (const Body& b : tree.bodies)
+        if (b.parent >= 0) carries[static_cast<std::size_t>(b.parent)] = 1;
+    for (std::size_t i = 0; i < tree.bodies.size(); ++i) {
+        Body& b = tree.bodies[i];
+        b.leaf = -1;
+        if (carries[i] || !(is_plain(b, JointKind::spherical) || b.kind == JointKind::revolute)) continue;
+        double gain[6 * gain_size] = {}, drive[6] = {}, tau[6] = {};
+        Body alone = b;
+        alone.iv = 0;
+        AbaBody<double> x{}, parent{};
+        x.X = {{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
+        x.I = rigid_inertia<double>(b);
+        const AbaWork<double> work{&x, gain, drive, tau};
+        Leaf leaf{};
+        if (b.kind == JointKind::revolute) {
+            absorb_revolute(alone, x, &parent, work);
+            leaf.gf = stored_vec(gain), leaf.gn = stored_vec(gain + 3), leaf.d = gain[6], leaf.I = parent.I;
+        } else {
+            absorb_spherical(alone, x, &parent, work);
+            leaf.G = stored_mat(gain), leaf.J_inv = stored_sym(gain + 9), leaf.I = parent.I;
+        }
+        b.leaf = static_cast<int>(tree.leaves.size());
+        tree.leaves.push_back(leaf);
+    }
+}
+
 /// Acceleration of a body with articulated inertia under a wrench, by blocks: J^-1, G = C J^-1, (M - G C^T)^-1.
 template <class T, class W> UKEMI_INLINE Motion<W> free_response(const T* gain, const Vec3<W>& f, const Vec3<W>& n) {
     T* g = const_cast<T*>(gain);
@@ -197,6 +249,20 @@ template <class T> UKEMI_INLINE void absorb_free(const Body& b, AbaBody<T>& x, A
     const Motion<T> a = free_response(g, tau_f - x.F.f, tau_n - x.F.n);
     stored_vec(work.drive + b.iv) = a.lin, stored_vec(work.drive + b.iv + 3) = a.ang;
     if (parent) pass_force(*parent, x.X, x.X.R * tau_f, tau_n);
+}
+
+/// Inwards: articulated inertias and bias forces, from the rigid ones and the torques in the work.
+template <class T> inline void absorb_all(const Tree& tree, const In<T>& q, const AbaWork<T>& work) {
+    for (int i = static_cast<int>(tree.bodies.size()) - 1; i >= 0; --i) {
+        const Body& b = tree.bodies[i];
+        AbaBody<T>& x = work.bodies[i];
+        AbaBody<T>* parent = b.parent < 0 ? nullptr : &work.bodies[b.parent];
+        if (b.leaf >= 0) absorb_leaf(b, tree.leaves[static_cast<std::size_t>(b.leaf)], x, parent, work);
+        else if (is_plain(b, JointKind::spherical)) absorb_spherical(b, x, parent, work);
+        else if (b.kind == JointKind::revolute) absorb_revolute(b, x, parent, work);
+        else if (is_plain(b, JointKind::free)) absorb_free(b, x, parent, work);
+        else absorb_general(tree, b, q, x, parent, work);
+    }
 }
 
 /// First two passes: velocities and bias forces outwards, articulated inertias inwards. external: a wrench per body, in
@@ -227,7 +293,7 @@ inline void aba_inward(const Tree& tree, const In<T>& q, const In<T>& v, const I
             x.zeta += cross(w_in, r.w);
             x.w += w_in;
         }
-        x.I = rigid_inertia<T>(b);
+        if (b.leaf < 0) x.I = rigid_inertia<T>(b);
         x.F.f = cross(x.w, cross(x.w, b.h));
         x.F.n = cross(x.w, b.I * x.w);
         if (external) {
@@ -236,16 +302,7 @@ inline void aba_inward(const Tree& tree, const In<T>& q, const In<T>& v, const I
         }
     }
 
-    // Inwards: articulated inertias.
-    for (int i = n - 1; i >= 0; --i) {
-        const Body& b = tree.bodies[i];
-        AbaBody<T>& x = work.bodies[i];
-        AbaBody<T>* parent = b.parent < 0 ? nullptr : &work.bodies[b.parent];
-        if (is_plain(b, JointKind::spherical)) absorb_spherical(b, x, parent, work);
-        else if (b.kind == JointKind::revolute) absorb_revolute(b, x, parent, work);
-        else if (is_plain(b, JointKind::free)) absorb_free(b, x, parent, work);
-        else absorb_general(b, q, x, parent, work);
-    }
+    absorb_all(tree, q, work);
 }
 
 /// All bodies of a tree, parents before children; or some of them, closed towards the root.
@@ -278,7 +335,11 @@ inline void aba_outward(const Tree& tree, const Which& which, const In<T>& q, co
         a = tmul(x.X.R, a);
         T* g = work.gain + gain_size * b.iv;
         const T* drive = drives + b.iv;
-        if (is_plain(b, JointKind::spherical)) {
+        if (lanes<T> > 1 && b.leaf >= 0) {  // nothing hangs on it: its own acceleration is not needed
+            const Leaf& leaf = tree.leaves[static_cast<std::size_t>(b.leaf)];
+            if (b.kind == JointKind::revolute) out.set(b.iv, drive[0] - (dot(leaf.gf, a) + dot(leaf.gn, alpha)));
+            else store3(out, b.iv, Vec3<T>{drive[0], drive[1], drive[2]} - tmul(leaf.G, a) - alpha);
+        } else if (is_plain(b, JointKind::spherical)) {
             x.a = a;
             x.alpha = Vec3<T>{drive[0], drive[1], drive[2]} - tmul(stored_mat(g), a);
             store3(out, b.iv, x.alpha - alpha);

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "types.hpp"
+#include "kernels.hpp"
 
 namespace ukemi {
 
@@ -26,18 +26,6 @@ struct InputError : std::runtime_error {
 };
 /// A Python exception is already set.
 struct PythonError {};
-
-/// Products with zero are zero unless something is not finite; eight sums at a time keep the adders busy.
-inline bool all_finite(const double* x, npy_intp n) {
-    double sums[8] = {};
-    npy_intp i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (int k = 0; k < 8; ++k) sums[k] += x[i + k] * 0.0;
-    for (; i < n; ++i) sums[0] += x[i] * 0.0;
-    double sum = 0;
-    for (double s : sums) sum += s;
-    return sum == 0;
-}
 
 /// A C-contiguous float64 view of an argument; holds a reference only if it had to convert.
 class Array {
@@ -96,7 +84,7 @@ public:
     void require_finite() const {
         const double* x = data();
         const npy_intp n = size();
-        if (all_finite(x, n)) return;
+        if (kernels().all_finite(x, n)) return;
         for (npy_intp i = 0; i < n; ++i) {
             if (std::isfinite(x[i])) continue;
             std::string where;
@@ -116,18 +104,21 @@ private:
 };
 
 /// A new array of doubles, for results.
-inline PyObject* new_array(const std::vector<npy_intp>& shape, bool cleared, double** data) {
-    const int n = static_cast<int>(shape.size());
-    auto* dims = const_cast<npy_intp*>(shape.data());
+inline PyObject* new_array(const npy_intp* shape, std::size_t axes, bool cleared, double** data) {
+    const int n = static_cast<int>(axes);
+    auto* dims = const_cast<npy_intp*>(shape);
     PyObject* a = cleared ? PyArray_ZEROS(n, dims, NPY_DOUBLE, 0) : PyArray_SimpleNew(n, dims, NPY_DOUBLE);
     if (!a) throw PythonError{};
     *data = static_cast<double*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(a)));
     return a;
 }
+inline PyObject* new_array(std::initializer_list<npy_intp> shape, bool cleared, double** data) { return new_array(shape.begin(), shape.size(), cleared, data); }
+inline PyObject* new_array(const std::vector<npy_intp>& shape, bool cleared, double** data) { return new_array(shape.data(), shape.size(), cleared, data); }
 
 /// Quaternions of spherical and free joints must be unit within 1e-6 (of the square).
 inline void require_unit_quaternions(const Tree& tree, const Array& q) {
     const npy_intp states = q.size() / (tree.nq ? tree.nq : 1);
+    if (kernels().unit_quaternions(tree, q.data(), states)) return;
     for (npy_intp s = 0; s < states; ++s) {
         for (std::size_t i = 0; i < tree.bodies.size(); ++i) {
             const Body& b = tree.bodies[i];

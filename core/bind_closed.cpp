@@ -1,57 +1,13 @@
 // Closed chains for Python.
 #include <nanobind/nanobind.h>
-#include <nanobind/stl/vector.h>
 
 #include "border.hpp"
 #include "closed_chain.hpp"
+#include "closed_parts.hpp"
 
 namespace ukemi {
 
 namespace {
-
-constexpr int loop_numbers = 45;  // X_a (12), X_b (12), axis1 (3), axis2 (3), cosine, stiffness (6), damping (6), axial, length
-
-Vec3<double> vec3(const double* p) { return {p[0], p[1], p[2]}; }
-Mat3<double> mat3(const double* m) { return {m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8]}; }
-Mat3<double> times(const Mat3<double>& a, const Mat3<double>& b) {
-    return {a.xx * b.xx + a.xy * b.yx + a.xz * b.zx, a.xx * b.xy + a.xy * b.yy + a.xz * b.zy, a.xx * b.xz + a.xy * b.yz + a.xz * b.zz,
-            a.yx * b.xx + a.yy * b.yx + a.yz * b.zx, a.yx * b.xy + a.yy * b.yy + a.yz * b.zy, a.yx * b.xz + a.yy * b.yz + a.yz * b.zz,
-            a.zx * b.xx + a.zy * b.yx + a.zz * b.zx, a.zx * b.xy + a.zy * b.yy + a.zz * b.zy, a.zx * b.xz + a.zy * b.yz + a.zz * b.zz};
-}
-/// A frame given in a link (-1: the world), as a frame in the body that carries the link.
-Placement<double> in_body(const Tree& tree, int link, const double* frame, int* body) {
-    const Mat3<double> R = mat3(frame);
-    const Vec3<double> p = vec3(frame + 9);
-    *body = -1;
-    if (link < 0) return {R, p};
-    const Link& l = tree.links[static_cast<std::size_t>(link)];
-    *body = l.body;
-    return {times(l.R, R),
-            {l.p.x + l.R.xx * p.x + l.R.xy * p.y + l.R.xz * p.z, l.p.y + l.R.yx * p.x + l.R.yy * p.y + l.R.yz * p.z, l.p.z + l.R.zx * p.x + l.R.zy * p.y + l.R.zz * p.z}};
-}
-
-Loops make_loops(const Tree& tree, const std::vector<int>& links_a, const std::vector<int>& links_b, const std::vector<int>& lin, const std::vector<int>& rot, const Array& numbers) {
-    Loops loops;
-    const int nlinks = static_cast<int>(tree.links.size());
-    for (std::size_t i = 0; i < links_a.size(); ++i) {
-        Loop loop{};
-        if (links_a[i] < -1 || links_a[i] >= nlinks || links_b[i] < -1 || links_b[i] >= nlinks) throw InputError("InvalidInputError", "loop: link index out of range");
-        const double* x = numbers.data() + loop_numbers * i;
-        loop.X_a = in_body(tree, links_a[i], x, &loop.a);
-        loop.X_b = in_body(tree, links_b[i], x + 12, &loop.b);
-        if (loop.a == loop.b) throw InputError("InvalidInputError", "loop: both ends stand on the same body");
-        for (int k = 0; k < 3; ++k) loop.lin[k] = lin[i] >> k & 1;
-        loop.rot = rot[i];
-        loop.axis1 = vec3(x + 24), loop.axis2 = vec3(x + 27), loop.cosine = x[30];
-        for (int k = 0; k < 6; ++k) {
-            loop.stiffness[k] = x[31 + k], loop.damping[k] = x[37 + k];
-            loop.elastic |= loop.stiffness[k] != 0 || loop.damping[k] != 0;
-        }
-        loop.axial = x[43] != 0, loop.length = x[44];
-        loops.items.push_back(loop);
-    }
-    return loops;
-}
 
 /// One state (not a batch), checked.
 struct State {
@@ -70,17 +26,31 @@ struct PyClosed {
     const Tree* tree;
     std::vector<int> links_a;
     ClosedChain chain;
+    std::vector<double> forces;  // that nobody asked for
 
-    PyClosed(nb::object t, const std::vector<int>& links_a, const std::vector<int>& links_b, const std::vector<int>& lin, const std::vector<int>& rot, nb::handle numbers)
-        : owner(t), tree(&nb::cast<const Tree&>(t)), links_a(links_a), chain(*tree, parse(*tree, links_a, links_b, lin, rot, numbers)) {}
-
-    static Loops parse(const Tree& tree, const std::vector<int>& links_a, const std::vector<int>& links_b, const std::vector<int>& lin, const std::vector<int>& rot, nb::handle numbers) {
-        const Array x("numbers", numbers.ptr());
-        const auto n = static_cast<npy_intp>(links_a.size());
-        if (links_b.size() != links_a.size() || lin.size() != links_a.size() || rot.size() != links_a.size() || x.ndim() != 2 || x.dim(0) != n || x.dim(1) != loop_numbers)
-            throw InputError("InvalidInputError", "loops: lists of different lengths");
-        x.require_finite();
-        return make_loops(tree, links_a, links_b, lin, rot, x);
+    PyClosed(nb::object t, nb::list loops, nb::list ties) : owner(t), tree(&nb::cast<const Tree&>(t)), chain(*tree, gathered(loops, ties)) {
+        for (nb::handle item : loops) links_a.push_back(nb::cast<const PyLoop&>(item).link_a);
+    }
+    static Loops gathered(const nb::list& loops, const nb::list& ties) {
+        Loops all;
+        for (nb::handle item : loops) all.items.push_back(nb::cast<const PyLoop&>(item).loop);
+        for (nb::handle item : ties) {
+            const PyTie& tie = nb::cast<const PyTie&>(item);
+            const int first = static_cast<int>(all.terms.size()), measures = static_cast<int>(all.measures.size());
+            for (TieTerm term : tie.terms) {
+                if (term.measure >= 0) term.measure += measures;
+                all.terms.push_back(term);
+            }
+            all.measures.insert(all.measures.end(), tie.measures.begin(), tie.measures.end());
+            all.ties.push_back({first, static_cast<int>(all.terms.size()), tie.offset});
+        }
+        return all;
+    }
+    /// Where the rows of a loop (or, counted on after the loops, of a tie) begin and end.
+    nb::tuple rows_of(int block) const {
+        if (block < 0 || block >= static_cast<int>(chain.loops().blocks.size())) throw InputError("InvalidInputError", "rows_of: no such loop or tie");
+        const RowBlock& b = chain.loops().blocks[static_cast<std::size_t>(block)];
+        return nb::make_tuple(b.row, b.row + b.rows);
     }
 
     Array per_row(const char* name, nb::handle object) const {
@@ -90,6 +60,15 @@ struct PyClosed {
         return x;
     }
     nb::tuple dynamics(nb::handle q, nb::handle v, nb::handle tau, nb::handle external, nb::handle gravity) {
+        double* lambda;
+        nb::object l_out = nb::steal(new_array({chain.rows()}, false, &lambda));
+        return nb::make_tuple(solve(q, v, tau, external, gravity, lambda), l_out);
+    }
+    nb::object accelerations(nb::handle q, nb::handle v, nb::handle tau, nb::handle external, nb::handle gravity) {
+        forces.resize(static_cast<std::size_t>(chain.rows()));
+        return solve(q, v, tau, external, gravity, forces.data());
+    }
+    nb::object solve(nb::handle q, nb::handle v, nb::handle tau, nb::handle external, nb::handle gravity, double* lambda) {
         Border border(*tree);
         Batch& b = border.batch;
         border.coordinates(b.q, "q", q);
@@ -98,12 +77,11 @@ struct PyClosed {
         border.external(external);
         border.gravity(gravity);
         border.require_single();
-        double *a, *lambda;
-        nb::object a_out = nb::steal(new_array({tree->nv}, false, &a)), l_out = nb::steal(new_array({chain.rows()}, false, &lambda));
+        double* a;
+        nb::object a_out = nb::steal(new_array({tree->nv}, false, &a));
         chain.dynamics(b.q.data, b.v.data, b.x.data, b.external.data, b.gravity, a, lambda);
-        for (int i = 0; i < tree->nv; ++i)
-            if (!std::isfinite(a[i])) throw InputError("SingularError", "forward dynamics of the closed chain: accelerations are not determined (a joint without inertia?)");
-        return nb::make_tuple(a_out, l_out);
+        if (!kernels().all_finite(a, tree->nv)) throw InputError("SingularError", "forward dynamics of the closed chain: accelerations are not determined (a joint without inertia?)");
+        return a_out;
     }
     nb::tuple jacobian(nb::handle q, nb::handle v) {
         const State s(*tree, q, v);
@@ -136,37 +114,23 @@ struct PyClosed {
         const Array l = per_row("lambda", lambda);
         double* out;
         nb::object w_out = nb::steal(new_array({static_cast<npy_intp>(links_a.size()), 6}, false, &out));
-        const double energy = chain.wrenches(s.q.data(), s.v.data(), l.data(), true, out);
+        const double energy = chain.wrenches(s.q.data(), s.v.data(), l.data(), out);
         in_links(out);
         return nb::make_tuple(energy, w_out);
     }
-    nb::tuple respond(nb::handle q, nb::handle v, nb::handle change) {
-        const State s(*tree, q, v);
-        const Array c = per_row("change", change);
-        double *impulse, *dv;
-        nb::object i_out = nb::steal(new_array({chain.rows()}, false, &impulse)), d_out = nb::steal(new_array({tree->nv}, false, &dv));
-        chain.respond(s.q.data(), s.v.data(), c.data(), impulse, dv);
-        return nb::make_tuple(i_out, d_out);
-    }
-    /// New v, position error, energy lost, and what the impulses do to each link a: (loops, 6) in its coordinates.
+    /// Velocity jump with a restitution per row (None: none): new v, position error, energy lost, what the impulses do to
+    /// each link a: (loops, 6) in its coordinates, the impulses along the rows, and the freedoms that are left.
     nb::tuple jump(nb::handle q, nb::handle v, nb::handle restitution) {
         const State s(*tree, q, v);
-        const Array e = per_row("restitution", restitution);
-        double *v_new, *on_a;
+        Array e;
+        if (!restitution.is_none()) e = per_row("restitution", restitution);
+        double *v_new, *on_a, *impulse;
         nb::object v_out = nb::steal(new_array({tree->nv}, false, &v_new)), w_out = nb::steal(new_array({static_cast<npy_intp>(links_a.size()), 6}, false, &on_a));
+        nb::object i_out = nb::steal(new_array({chain.rows()}, false, &impulse));
         std::copy(s.v.data(), s.v.data() + tree->nv, v_new);
-        std::vector<double> impulse(static_cast<std::size_t>(chain.rows()));
-        const double before = kinetic(s.q.data(), s.v.data());
-        const double gap = chain.jump(s.q.data(), v_new, e.data(), impulse.data(), on_a);
+        const Jump jump = chain.jump(s.q.data(), v_new, restitution.is_none() ? nullptr : e.data(), impulse, on_a);
         in_links(on_a);
-        return nb::make_tuple(v_out, gap, before - kinetic(s.q.data(), v_new), w_out);
-    }
-    double kinetic(const double* q, const double* v) const {
-        double out[11];
-        Batch b;
-        b.tree = tree, b.q.data = q, b.v.data = v, b.out = out;
-        run_here(kernels().mechanics, b, 0, 1);
-        return out[9];
+        return nb::make_tuple(v_out, jump.gap, jump.energy_lost, w_out, i_out, tree->nv - jump.independent_rows);
     }
     nb::tuple project(nb::handle q, nb::handle v) {
         const State s(*tree, q, v);
@@ -198,20 +162,29 @@ struct PyClosed {
 ClosedChain* closed_chain_of(nb::handle object) { return object.is_none() ? nullptr : &nb::cast<PyClosed&>(object).chain; }
 
 void bind_closed(nb::module_& m) {
-    nb::class_<PyClosed>(m, "ClosedChain", "A tree with loops closed by joints: constraint forces, velocity jumps, projection.")
-        .def(nb::init<nb::object, const std::vector<int>&, const std::vector<int>&, const std::vector<int>&, const std::vector<int>&, nb::handle>(), nb::arg("tree"),
-             nb::arg("links_a"), nb::arg("links_b"), nb::arg("lin"), nb::arg("rot"), nb::arg("numbers"))
+    nb::class_<LoopJoint>(m, "LoopJoint", "The joint of a loop: fixed translations (bits), number of fixed rotations, and numbers.")
+        .def(nb::init<int, int, nb::handle>(), nb::arg("lin"), nb::arg("rot"), nb::arg("numbers"));
+    nb::class_<PyLoop>(m, "Loop", "A joint between two links of a tree that closes a loop.")
+        .def(nb::init<const Tree&, const LoopJoint&, int, nb::handle, int, nb::handle, nb::handle, nb::handle>(), nb::arg("tree"), nb::arg("joint"), nb::arg("a"),
+             nb::arg("frame_a").none(), nb::arg("b"), nb::arg("frame_b").none(), nb::arg("q").none() = nb::none(), nb::arg("at").none() = nb::none())
+        .def_prop_ro("frame_a", [](const PyLoop& l) { return l.matrix(l.frame_a); })
+        .def_prop_ro("frame_b", [](const PyLoop& l) { return l.matrix(l.frame_b); });
+    nb::class_<PyTie>(m, "Tie", "A constraint on joint coordinates of a tree.")
+        .def(nb::init<const Tree&, nb::handle, nb::handle, double, nb::handle>(), nb::arg("tree"), nb::arg("freedoms"), nb::arg("coefficients"), nb::arg("offset"),
+             nb::arg("measures").none() = nb::none());
+    nb::class_<PyClosed>(m, "ClosedChain", "A tree with loops closed by joints, and ties between coordinates: constraint forces, velocity jumps, projection.")
+        .def(nb::init<nb::object, nb::list, nb::list>(), nb::arg("tree"), nb::arg("loops"), nb::arg("ties"))
+        .def("rows_of", &PyClosed::rows_of, nb::arg("block"))
         .def_prop_ro("rows", [](const PyClosed& c) { return c.chain.rows(); })
+        .def("accelerations", &PyClosed::accelerations, nb::arg("q").none(), nb::arg("v").none(), nb::arg("tau").none(), nb::arg("external").none(), nb::arg("gravity").none())
         .def("dynamics", &PyClosed::dynamics, nb::arg("q").none(), nb::arg("v").none(), nb::arg("tau").none(), nb::arg("external").none(), nb::arg("gravity").none())
         .def("jacobian", &PyClosed::jacobian, nb::arg("q").none(), nb::arg("v").none())
         .def("state", &PyClosed::state, nb::arg("q").none(), nb::arg("v").none())
         .def("wrenches", &PyClosed::wrenches, nb::arg("q").none(), nb::arg("v").none(), nb::arg("lambda_").none())
-        .def("respond", &PyClosed::respond, nb::arg("q").none(), nb::arg("v").none(), nb::arg("change").none())
         .def("jump", &PyClosed::jump, nb::arg("q").none(), nb::arg("v").none(), nb::arg("restitution").none())
         .def("project", &PyClosed::project, nb::arg("q").none(), nb::arg("v").none())
         .def("spring_torques", &PyClosed::spring_torques, nb::arg("q").none(), nb::arg("v").none())
-        .def("least_norm", &PyClosed::least_norm, nb::arg("lambda_").none())
-        .def("dependent_rows", [](PyClosed& c) { return c.chain.dependent_rows(); });
+        .def("least_norm", &PyClosed::least_norm, nb::arg("lambda_").none());
 }
 
 }  // namespace ukemi

@@ -48,10 +48,13 @@ struct ChainRows final : LoopRows {
     const Tree& tree;
     std::vector<double> rate_unused;
     ChainRows(ClosedChain& c, const Tree& t) : chain(c), tree(t), rate_unused(static_cast<std::size_t>(c.rows())) {}
-    const Loop& at(int l) const { return chain.loops().items[static_cast<std::size_t>(l)]; }
-    int loops() const override { return static_cast<int>(chain.loops().items.size()); }
+    const RowBlock& at(int l) const { return chain.loops().blocks[static_cast<std::size_t>(l)]; }
+    int loops() const override { return static_cast<int>(chain.loops().blocks.size()); }
     int rows(int l) const override { return at(l).rows; }
-    int body(int l, int end) const override { return end ? at(l).b : at(l).a; }
+    const int* bodies(int l, int* count) const override {
+        *count = at(l).path_end - at(l).path;
+        return chain.loops().bodies.data() + at(l).path;
+    }
     void jacobian(const double* q, const double* v, double* H, double* rate, double* error) override {
         std::fill(H, H + static_cast<std::ptrdiff_t>(chain.rows()) * tree.nv, 0.0);
         chain.jacobian(q, v, H, rate);
@@ -184,7 +187,7 @@ struct PyContacts {
         Certificate &c = summary.certificate, s = r.certificate;
         c.normal_force = std::fmax(c.normal_force, s.normal_force), c.approach = std::fmax(c.approach, s.approach), c.complementarity = std::fmax(c.complementarity, s.complementarity);
         c.cone = std::fmax(c.cone, s.cone), c.dissipation = std::fmax(c.dissipation, s.dissipation), c.pressure = std::fmax(c.pressure, s.pressure);
-        summary.solves += r.solves, summary.trials += r.trials, summary.exact += r.exact, summary.impacts += r.impacts, summary.splits += r.splits;
+        summary.solves += r.solves, summary.trials += r.trials, summary.swept += r.swept, summary.exact += r.exact, summary.impacts += r.impacts, summary.splits += r.splits;
         summary.valid &= r.valid, summary.restitution_kept = std::fmin(summary.restitution_kept, r.restitution_kept), summary.energy_lost += r.energy_lost, summary.penetration = std::fmax(summary.penetration, r.penetration);
     }
     /// Of all steps of the last `advance`.
@@ -192,7 +195,7 @@ struct PyContacts {
         nb::dict d;
         const Certificate& c = summary.certificate;
         d["normal_force"] = c.normal_force, d["approach"] = c.approach, d["complementarity"] = c.complementarity, d["cone"] = c.cone, d["dissipation"] = c.dissipation, d["pressure"] = c.pressure;
-        d["solves"] = summary.solves, d["trials"] = summary.trials, d["exact"] = summary.exact, d["impacts"] = summary.impacts, d["splits"] = summary.splits, d["valid"] = summary.valid;
+        d["solves"] = summary.solves, d["trials"] = summary.trials, d["swept"] = summary.swept, d["exact"] = summary.exact, d["impacts"] = summary.impacts, d["splits"] = summary.splits, d["valid"] = summary.valid;
         d["restitution_kept"] = summary.restitution_kept, d["energy_lost"] = summary.energy_lost;
         nb::list times;
         for (int i = 0; i < std::min(engine->report.impacts, 16); ++i) times.append(engine->report.impact_time[i]);

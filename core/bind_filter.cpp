@@ -114,7 +114,7 @@ public:
                 for (npy_intp p = 0; p < np; ++p) od[done * np + p] = data_.down[p];
                 std::copy(data_.com, data_.com + 3, oc + done * 9), std::copy(data_.com_velocity, data_.com_velocity + 3, oc + done * 9 + 3);
                 std::copy(data_.spin, data_.spin + 3, oc + done * 9 + 6);
-                if (!all_finite(data_.v, nv) || !all_finite(data_.q, tree_.nq)) break;
+                if (!kernels().all_finite(data_.v, nv) || !kernels().all_finite(data_.q, tree_.nq)) break;
             }
         }
         out["steps"] = done;

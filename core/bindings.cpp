@@ -6,10 +6,13 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
 #include "border.hpp"
+#include "implicit.hpp"
+#include "frames.hpp"
 #include "kernels.hpp"
 
 namespace nb = nanobind;
@@ -18,7 +21,9 @@ namespace ukemi {
 
 void bind_closed(nb::module_& m);
 void bind_contact(nb::module_& m);
+void bind_impulse(nb::module_& m);
 void bind_integrator(nb::module_& m);
+void bind_particles(nb::module_& m);
 void bind_filter(nb::module_& m);
 
 namespace {
@@ -26,9 +31,6 @@ namespace {
 // --- building the tree ---------------------------------------------------------------------------------------------
 
 constexpr int joint_nq[] = {1, 1, 2, 4, 3, 7}, joint_nv[] = {1, 1, 2, 3, 3, 6};
-
-Vec3<double> vec3(const double* p) { return {p[0], p[1], p[2]}; }
-Mat3<double> mat3(const double* m) { return {m[0], m[1], m[2], m[3], m[4], m[5], m[6], m[7], m[8]}; }
 
 /// Rows of doubles with a fixed width, from Python.
 Array rows(const char* name, nb::handle object, npy_intp count, npy_intp width) {
@@ -54,7 +56,6 @@ Tree make_tree(const std::vector<std::string>& names, const std::vector<int>& pa
         b.kind = static_cast<JointKind>(kind);
         b.nq = joint_nq[kind], b.nv = joint_nv[kind];
         b.iq = tree.nq, b.iv = tree.nv;
-        b.elastic = -1;
         const double* f = F.data() + 12 * i;
         b.R_tree = mat3(f), b.p_tree = vec3(f + 9);
         constexpr double identity[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
@@ -68,6 +69,7 @@ Tree make_tree(const std::vector<std::string>& names, const std::vector<int>& pa
             const int above = b.parent < 0 ? -1 : tree.bodies[static_cast<std::size_t>(b.parent)].iv + tree.bodies[static_cast<std::size_t>(b.parent)].nv - 1;
             tree.dof_parent.push_back(k > 0 ? b.iv + k - 1 : above);
         }
+        if (b.nq >= 4) tree.quaternions.push_back(b.iq + b.nq - 4);
         tree.nq += b.nq, tree.nv += b.nv;
         tree.bodies.push_back(b);
     }
@@ -82,13 +84,28 @@ Tree make_tree(const std::vector<std::string>& names, const std::vector<int>& pa
         Elastic e{};
         e.body = elastic_bodies[i];
         if (e.body < 0 || e.body >= n) throw InputError("InvalidInputError", "tree: spring on unknown body");
-        Body& b = tree.bodies[static_cast<std::size_t>(e.body)];
         const double* x = E.data() + 79 * i;
         std::copy(x, x + 36, e.stiffness), std::copy(x + 36, x + 72, e.damping), std::copy(x + 72, x + 79, e.rest);
-        b.elastic = static_cast<int>(i);
         tree.elastic.push_back(e);
     }
+    kernels().find_leaves(tree);
     return tree;
+}
+
+/// Adds a spring and damper across joints, on freedoms (indices into v) whose coordinates are angles or distances.
+void add_spring(Tree& tree, const std::vector<int>& freedoms, nb::handle stiffness, nb::handle damping, nb::handle rest) {
+    const auto n = static_cast<npy_intp>(freedoms.size());
+    const Array K = rows("stiffness", stiffness, n, n), B = rows("damping", damping, n, n);
+    const Array r("rest", rest.ptr());
+    if (r.ndim() != 1 || r.dim(0) != n) throw InputError("InvalidInputError", "rest: expected one number per freedom");
+    CoupledSpring s;
+    for (int v : freedoms) {
+        const auto b = std::find_if(tree.bodies.begin(), tree.bodies.end(), [&](const Body& body) { return body.iv <= v && v < body.iv + body.nv; });
+        if (b == tree.bodies.end() || b->nq != b->nv) throw InputError("InvalidInputError", "spring: freedom " + std::to_string(v) + " is no angle or distance of a joint");
+        s.v.push_back(v), s.q.push_back(b->iq + v - b->iv);
+    }
+    s.stiffness.assign(K.data(), K.data() + n * n), s.damping.assign(B.data(), B.data() + n * n), s.rest.assign(r.data(), r.data() + n);
+    tree.springs.push_back(std::move(s));
 }
 
 /// Names the joint that has nothing to accelerate, if a result is not finite.
@@ -96,7 +113,7 @@ void require_regular(const Tree& tree, const nb::object& q, const nb::object& re
     const auto* a = reinterpret_cast<PyArrayObject*>(result.ptr());
     const double* x = static_cast<const double*>(PyArray_DATA(const_cast<PyArrayObject*>(a)));
     const npy_intp n = PyArray_SIZE(const_cast<PyArrayObject*>(a));
-    if (all_finite(x, n)) return;
+    if (kernels().all_finite(x, n)) return;
     npy_intp state = 0;
     while (std::isfinite(x[state])) ++state;
     state /= tree.nv;
@@ -256,9 +273,10 @@ NB_MODULE(_core, m) {
             },
             nb::arg("names"), nb::arg("parents"), nb::arg("kinds"), nb::arg("frames"), nb::arg("inertias"), nb::arg("axes"), nb::arg("armatures"),
             nb::arg("link_bodies"), nb::arg("link_frames"), nb::arg("elastic_bodies"), nb::arg("elastics"))
+        .def("add_spring", add_spring, nb::arg("freedoms"), nb::arg("stiffness"), nb::arg("damping"), nb::arg("rest"))
+        .def("implicit", [](const Tree& t, double dt) { return implicit_tree(t, dt); }, nb::arg("dt"), "M + dt B + dt^2 K instead of M, and the springs' forces at q + dt v.")
         .def_ro("nq", &Tree::nq)
-        .def_ro("nv", &Tree::nv)
-        .def_prop_ro("nbodies", [](const Tree& t) { return t.bodies.size(); });
+        .def_ro("nv", &Tree::nv);
 
     // Arrays may be anything that NumPy reads: .none() lets the border name what is wrong instead of nanobind.
     m.def("forward_dynamics", forward_dynamics, nb::arg("tree"), nb::arg("q").none(), nb::arg("v").none(), nb::arg("tau").none(), nb::arg("external").none(), nb::arg("gravity").none());
@@ -277,7 +295,9 @@ NB_MODULE(_core, m) {
 
     bind_closed(m);
     bind_contact(m);
+    bind_impulse(m);
     bind_integrator(m);
+    bind_particles(m);
     bind_filter(m);
 
     m.def("levels", [] {

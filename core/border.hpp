@@ -75,10 +75,17 @@ public:
 
     /// Runs the kernel over the common batch and returns an array (batch axes, tail).
     nb::object run(Kernel kernel, std::initializer_list<npy_intp> tail, bool cleared = false) {
+        batch.out_stride = 1;
+        if (is_single()) {
+            nb::object result = nb::steal(new_array(tail, cleared, &batch.out));
+            for (int i = 0; i < used_; ++i) *slots_[i] = {arrays_[i].data(), 0};
+            move_wrenches(1);
+            run_here(kernel, batch, 0, 1);
+            return result;
+        }
         std::vector<npy_intp> shape = broadcast();
         std::ptrdiff_t count = 1;
         for (npy_intp d : shape) count *= d;
-        batch.out_stride = 1;
         for (npy_intp d : tail) shape.push_back(d), batch.out_stride *= d;
         nb::object result = nb::steal(new_array(shape, cleared, &batch.out));
         if (count == 1) {
@@ -94,11 +101,17 @@ public:
 
     /// For functions of one state: no batch axes.
     void require_single() {
-        if (!broadcast().empty()) throw InputError("InvalidInputError", std::string(arrays_[0].name()) + ": expected one state, got shape " + arrays_[0].shape_text());
+        if (!is_single()) throw InputError("InvalidInputError", std::string(arrays_[0].name()) + ": expected one state, got shape " + arrays_[0].shape_text());
+        for (int i = 0; i < used_; ++i) *slots_[i] = {arrays_[i].data(), 0};
         move_wrenches(1);
     }
 
 private:
+    bool is_single() const {
+        bool single = true;
+        for (int i = 0; i < used_; ++i) single &= arrays_[i].ndim() == tails_[i];
+        return single;
+    }
     std::vector<npy_intp> broadcast() {
         std::vector<npy_intp> shape;
         bool uneven = false;

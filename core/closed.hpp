@@ -1,6 +1,6 @@
 // Dynamics of closed chains by constraint forces ([CC00] eq. 11-21), through the articulated bodies of the tree.
 //
-// A row of the constraint is a unit wrench on body b and its reaction on body a. Carried towards the world with the
+// A row of a loop is a unit wrench on body b and its reaction on body a; a row of a tie is a push at its joints. Carried towards the world with the
 // articulated gains it leaves u = S^T F at every joint on its way; the constraint matrix is then
 //   B = H_C A^-1 H_C^T,  B_rs = sum over shared joints of u_r^T D^-1 u_s,
 // in O(n) per row, without forming A, H_C or any inverse ([HAND07] 4.1 does the same for impulses). B is kept in its
@@ -8,14 +8,16 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "closed_matrix.hpp"
 
 UKEMI_BEGIN
 
-/// Accelerations and constraint forces of the closed chain. external: per body, body coordinates, or null.
-inline void closed_dynamics(const Tree& tree, const Loops& loops, const double* q, const double* v, const double* tau, const double* external, const double* gravity,
+/// Accelerations and constraint forces of the closed chain. external: per body, body coordinates, or null. Returns how far
+/// the pose is from a singular one: the weakest row's response as a share of what it would be in the best pose.
+inline double closed_dynamics(const Tree& tree, const Loops& loops, const double* q, const double* v, const double* tau, const double* external, const double* gravity,
                             void* memory, double* a, double* lambda) {
     const ClosedWork work = closed_work(tree, loops, memory);
     const In<double> Q{q, 0}, V{v, 0}, TAU{tau, 0};
@@ -33,34 +35,40 @@ inline void closed_dynamics(const Tree& tree, const Loops& loops, const double* 
     const AllBodies all{static_cast<int>(tree.bodies.size())};
     if (loops.rows == 0) {
         aba_outward<true>(tree, all, Q, a_world, work.aba, work.aba.drive, Out<double>{a, 0});
-        return;
+        return 1;
     }
     aba_outward<true>(tree, touched(loops), Q, a_world, work.aba, work.aba.drive, Out<double>{a, 0});
-    world_motion(tree, loops, q, v, work);
-    closed_rows(loops, work);
-    const double weakest = closed_factor(tree, loops, Q, dependent, work);
-    closed_row_accelerations(loops, work, a_world, lambda);
+    if (!loops.items.empty()) world_motion(tree, loops, q, v, work);
+    closed_rows(loops, q, v, work);
+    const Strength strength = closed_factor(tree, loops, Q, dependent, work);
+    closed_row_accelerations(loops, work, a_world, a, lambda);
+    for (std::size_t t = 0; t < loops.ties.size(); ++t) lambda[loops.blocks[loops.items.size() + t].row] -= loops.ties[t].target;
     for (int r = 0; r < loops.rows; ++r) lambda[r] = -lambda[r];
     closed_solve(loops, work, lambda);
     std::copy(work.aba.drive, work.aba.drive + tree.nv, work.drive);
-    closed_drive(loops, work, lambda, work.drive);
+    closed_drive(loops, work, work.drive);
     aba_outward<true>(tree, all, Q, a_world, work.aba, work.drive, Out<double>{a, 0});
-    for (int refinement = 0; refinement < 2 && weakest < ill_conditioned; ++refinement) {
-        closed_row_accelerations(loops, work, a_world, work.rhs);
+    for (int refinement = 0; refinement < 2 && strength.alone < ill_conditioned; ++refinement) {
+        closed_row_accelerations(loops, work, a_world, a, work.rhs);
+        for (std::size_t t = 0; t < loops.ties.size(); ++t) {
+            const int row = loops.blocks[loops.items.size() + t].row;
+            work.rhs[row] += loops.ties[t].compliance * lambda[row] - loops.ties[t].target;
+        }
         for (int r = 0; r < loops.rows; ++r) work.rhs[r] = -work.rhs[r];
         closed_solve(loops, work, work.rhs);
         for (int r = 0; r < loops.rows; ++r) lambda[r] += work.rhs[r];
-        closed_drive(loops, work, work.rhs, work.drive);
+        closed_drive(loops, work, work.drive);
         aba_outward<true>(tree, all, Q, a_world, work.aba, work.drive, Out<double>{a, 0});
     }
+    return strength.best;
 }
 
 /// Prepares the response at q: inertias, rows (errors, rates at v), factor; `careful` leaves nearly dependent rows out.
 inline void closed_prepare(const Tree& tree, const Loops& loops, const double* q, const double* v, bool careful, void* memory) {
     const ClosedWork work = closed_work(tree, loops, memory);
     aba_inward<double>(tree, {q, 0}, {v, 0}, {nullptr, 0}, {nullptr, 0}, work.aba);
-    world_motion(tree, loops, q, v, work);
-    closed_rows(loops, work);
+    if (!loops.items.empty()) world_motion(tree, loops, q, v, work);
+    closed_rows(loops, q, v, work);
     closed_factor(tree, loops, {q, 0}, careful ? nearly_dependent : dependent, work);
 }
 /// Response of the prepared chain to impulses along its rows that change the rows' velocities by `change`: impulses
@@ -70,14 +78,14 @@ inline void closed_respond(const Tree& tree, const Loops& loops, const double* q
     std::copy(change, change + loops.rows, impulse);
     closed_solve(loops, work, impulse);
     std::fill(work.drive, work.drive + tree.nv, 0.0);
-    closed_drive(loops, work, impulse, work.drive);
+    closed_drive(loops, work, work.drive);
     aba_outward<false>(tree, AllBodies{static_cast<int>(tree.bodies.size())}, In<double>{q, 0}, Vec3<double>{0, 0, 0}, work.aba, work.drive, Out<double>{dv, 0});
 }
 /// Errors and rates of all rows at (q, v).
 inline void closed_state(const Tree& tree, const Loops& loops, const double* q, const double* v, void* memory, double* error, double* rate) {
     const ClosedWork work = closed_work(tree, loops, memory);
-    world_motion_at(tree, loops, q, v, work);
-    closed_rows(loops, work);
+    if (!loops.items.empty()) world_motion_at(tree, loops, q, v, work);
+    closed_rows(loops, q, v, work);
     std::copy(work.error, work.error + loops.rows, error);
     std::copy(work.rate, work.rate + loops.rows, rate);
 }
@@ -87,21 +95,32 @@ inline void closed_errors(const Tree& tree, const Loops& loops, void* memory, do
     std::copy(work.error, work.error + loops.rows, error);
     std::copy(work.rate, work.rate + loops.rows, rate);
 }
-/// For each loop the wrench that acts on A, of its rows (lambda) and, if asked for, its springs and dampers: force and
-/// moment at the origin of B, in the coordinates of body a (6 per loop). Returns the energy in the springs.
-inline double closed_wrenches(const Tree& tree, const Loops& loops, const double* q, const double* v, const double* lambda, bool springs, void* memory, double* out) {
+/// Adds the constraint forces of a loop to a wrench on B (A's axes, at the origin of B), and writes what acts on A: force
+/// and moment at the origin of B, in the coordinates of body a.
+inline void write_wrench(const Loop& loop, const Relative& r, int row, const double* lambda, Force<double> F, double* out) {
+    for_each_row(loop, r, row, [&](int k, const Vec3<double>& f, const Vec3<double>& n, double, double, double) { F.f += f * lambda[k], F.n += n * lambda[k]; });
+    write3(out, -(loop.X_a.R * F.f)), write3(out + 3, -(loop.X_a.R * F.n));
+}
+/// For each loop the wrench that acts on A, of its rows (lambda) and its springs and dampers (6 per loop). Returns the
+/// energy in the springs.
+inline double closed_wrenches(const Tree& tree, const Loops& loops, const double* q, const double* v, const double* lambda, void* memory, double* out) {
     const ClosedWork work = closed_work(tree, loops, memory);
     world_motion_at(tree, loops, q, v, work);
     double energy = 0;
-    for (const Loop& loop : loops.items) {
+    for (std::size_t l = 0; l < loops.items.size(); ++l) {
+        const Loop& loop = loops.items[l];
         const Relative r = relative_motion(loop, work);
         Force<double> F{zero3<double>(), zero3<double>()};
-        if (loop.elastic && springs) energy += elastic_wrench(loop, r, F);
-        for_each_row(loop, r, [&](int k, const Vec3<double>& f, const Vec3<double>& n, double, double, double) { F.f += f * lambda[k], F.n += n * lambda[k]; });
-        write3(out, -(loop.X_a.R * F.f)), write3(out + 3, -(loop.X_a.R * F.n));
-        out += 6;
+        if (loop.elastic) energy += elastic_wrench(loop, r, F);
+        write_wrench(loop, r, loops.blocks[l].row, lambda, F, out + 6 * l);
     }
     return energy;
+}
+/// The same without springs, for impulses at the state that was prepared.
+inline void closed_prepared_wrenches(const Tree& tree, const Loops& loops, const double* lambda, void* memory, double* out) {
+    const ClosedWork work = closed_work(tree, loops, memory);
+    const Force<double> none{zero3<double>(), zero3<double>()};
+    for (std::size_t l = 0; l < loops.items.size(); ++l) write_wrench(loops.items[l], work.relative[l], loops.blocks[l].row, lambda, none, out + 6 * l);
 }
 /// Generalized forces (nv) of the springs and dampers of the loops.
 inline void closed_spring_torques(const Tree& tree, const Loops& loops, const double* q, const double* v, void* memory, double* out) {
@@ -126,17 +145,15 @@ inline void closed_jacobian(const Tree& tree, const Loops& loops, const double* 
     const ClosedWork work = closed_work(tree, loops, memory);
     const In<double> Q{q, 0}, V{v, 0};
     aba_inward<double>(tree, Q, V, {nullptr, 0}, {nullptr, 0}, work.aba);
-    world_motion(tree, loops, q, v, work);
-    closed_rows(loops, work);
-    closed_unit_wrenches(loops, work);
-    for (std::size_t l = 0; l < loops.items.size(); ++l) {
-        const Loop& loop = loops.items[l];
-        for (int g = 0; g * side_by_side < loop.rows; ++g) {
-            Pack* u = work.u + group_store(loop, g);
-            carry<false>(tree, loops, loop, work.wrench[6 * l + static_cast<std::size_t>(g)], Q, work, u, nullptr);
-            for (int s = 0; s < side_by_side && g * side_by_side + s < loop.rows; ++s)
-                for (int d = 0; d < loop.dofs_end - loop.dofs; ++d)
-                    H[static_cast<std::ptrdiff_t>(loop.row + g * side_by_side + s) * tree.nv + loops.freedoms[loop.dofs + d]] = get_lane(u[d], s);
+    if (!loops.items.empty()) world_motion(tree, loops, q, v, work);
+    closed_rows(loops, q, v, work);
+    closed_responses<false>(tree, loops, Q, work);
+    for (const RowBlock& block : loops.blocks) {
+        for (int g = 0; g < block.tiles; ++g) {
+            const Pack* u = work.u + group_store(block, g);
+            for (int s = 0; s < side_by_side && g * side_by_side + s < block.rows; ++s)
+                for (int d = 0; d < block.dofs_end - block.dofs; ++d)
+                    H[static_cast<std::ptrdiff_t>(block.row + g * side_by_side + s) * tree.nv + loops.freedoms[block.dofs + d]] = get_lane(u[d], s);
         }
     }
     // qdd = 0, no gravity: what is left of the rows' accelerations is H_dot v
@@ -151,7 +168,7 @@ inline void closed_jacobian(const Tree& tree, const Loops& loops, const double* 
         }
         x.a = tmul(x.X.R, a), x.alpha = alpha;
     }
-    closed_row_accelerations(loops, work, {0, 0, 0}, rate_v);
+    closed_row_accelerations(loops, work, {0, 0, 0}, nullptr, rate_v);
 }
 
 /// Pivots of the last factorisation: 0 marks a dependent row.
@@ -161,30 +178,32 @@ inline const double* closed_pivots(const Tree& tree, const Loops& loops, void* m
 /// that vanish (H_C^T z = 0) change nothing, and the least of all solutions has no part along them.
 inline void closed_least_norm(const Tree& tree, const Loops& loops, void* memory, double* lambda) {
     const ClosedWork work = closed_work(tree, loops, memory);
+    const auto rows = static_cast<std::size_t>(loops.rows);
     std::vector<std::vector<double>> basis;
-    for (int r = 0; r < loops.rows; ++r) {
-        if (work.pivot[r] > 0) continue;
-        // row r = sum over earlier independent rows of c_k row k, with c = L^-T (line r of L)
-        std::vector<double> z(static_cast<std::size_t>(loops.rows), 0.0);
-        const double* line = work.L + loops.offset[r];
-        for (int c = loops.first[r]; c < r; ++c) z[static_cast<std::size_t>(c)] = work.pivot[c] > 0 ? line[c] : 0.0;
-        for (int k = r - 1; k >= 0; --k) {
-            const double* other = work.L + loops.offset[k];
-            for (int c = loops.first[k]; c < k; ++c) z[static_cast<std::size_t>(c)] -= other[c] * z[static_cast<std::size_t>(k)];
+    for (int t = 0; t < static_cast<int>(loops.tiles.size()); ++t) {
+        for (int lane = 0; lane < loops.tiles[t].rows; ++lane) {
+            const int r = loops.tiles[t].row + lane;
+            if (work.pivot[r] > 0) continue;
+            // row r = sum over earlier independent rows of c_k row k, with c = L^-T (line r of L)
+            std::vector<double> z(rows, 0.0);
+            z[static_cast<std::size_t>(r)] = -1.0;
+            for_each_left(loops, work, t, lane, [&](int c, double l) { z[static_cast<std::size_t>(c)] = l; });
+            for (int s = t; s >= 0; --s) {
+                for (int i = loops.tiles[s].rows - 1; i >= 0; --i) {
+                    const int k = loops.tiles[s].row + i;
+                    if (k < r) for_each_left(loops, work, s, i, [&](int c, double l) { z[static_cast<std::size_t>(c)] -= l * z[static_cast<std::size_t>(k)]; });
+                }
+            }
+            for (const auto& b : basis) {
+                const double part = std::inner_product(b.begin(), b.end(), z.begin(), 0.0);
+                for (std::size_t k = 0; k < rows; ++k) z[k] -= part * b[k];
+            }
+            const double length = std::sqrt(std::inner_product(z.begin(), z.end(), z.begin(), 0.0));
+            for (double& x : z) x /= length;
+            const double part = std::inner_product(z.begin(), z.end(), lambda, 0.0);
+            for (std::size_t k = 0; k < rows; ++k) lambda[k] -= part * z[k];
+            basis.push_back(z);
         }
-        z[static_cast<std::size_t>(r)] = -1.0;
-        for (const auto& b : basis) {
-            double part = 0;
-            for (int k = 0; k < loops.rows; ++k) part += b[static_cast<std::size_t>(k)] * z[static_cast<std::size_t>(k)];
-            for (int k = 0; k < loops.rows; ++k) z[static_cast<std::size_t>(k)] -= part * b[static_cast<std::size_t>(k)];
-        }
-        double length = 0;
-        for (double x : z) length += x * x;
-        length = std::sqrt(length);
-        double part = 0;
-        for (int k = 0; k < loops.rows; ++k) part += (z[static_cast<std::size_t>(k)] /= length) * lambda[k];
-        for (int k = 0; k < loops.rows; ++k) lambda[k] -= part * z[static_cast<std::size_t>(k)];
-        basis.push_back(z);
     }
 }
 

@@ -9,25 +9,34 @@
 
 namespace ukemi {
 
+/// What a velocity jump leaves besides velocities and impulses.
+struct Jump {
+    double gap;          ///< largest position error of the rows
+    double energy_lost;  ///< [J]
+    int independent_rows;
+};
+
 class ClosedChain {
 public:
     ClosedChain(const Tree& tree, Loops loops) : tree_(tree), k_(kernels()), loops_(std::move(loops)) {
-        compile_loops(tree_, loops_);
+        compile_loops(tree_, k_.lanes, loops_);
         const auto rows = static_cast<std::size_t>(loops_.rows);
         error_.resize(rows), rate_.resize(rows), change_.resize(rows), impulse_.resize(rows);
         dv_.resize(static_cast<std::size_t>(tree_.nv));
         memory_ = scratch_.get(k_.closed_bytes(tree_, loops_));
     }
     const Loops& loops() const { return loops_; }
+    void set_target(int tie, double acceleration) { loops_.ties[static_cast<std::size_t>(tie)].target = acceleration; }
     int rows() const { return loops_.rows; }
 
-    void dynamics(const double* q, const double* v, const double* tau, const double* external, const double* gravity, double* a, double* lambda) {
-        k_.closed_dynamics(tree_, loops_, q, v, tau, external, gravity, memory_, a, lambda);
+    /// See closed_dynamics.
+    double dynamics(const double* q, const double* v, const double* tau, const double* external, const double* gravity, double* a, double* lambda) {
+        return k_.closed_dynamics(tree_, loops_, q, v, tau, external, gravity, memory_, a, lambda);
     }
     void jacobian(const double* q, const double* v, double* H, double* rate_v) { k_.closed_jacobian(tree_, loops_, q, v, memory_, H, rate_v); }
     void state(const double* q, const double* v, double* error, double* rate) { k_.closed_state(tree_, loops_, q, v, memory_, error, rate); }
-    double wrenches(const double* q, const double* v, const double* lambda, bool springs, double* out) {
-        return k_.closed_wrenches(tree_, loops_, q, v, lambda, springs, memory_, out);
+    double wrenches(const double* q, const double* v, const double* lambda, double* out) {
+        return k_.closed_wrenches(tree_, loops_, q, v, lambda, memory_, out);
     }
     void respond(const double* q, const double* v, const double* change, double* impulse, double* dv, bool careful = false) {
         k_.closed_prepare(tree_, loops_, q, v, careful, memory_);
@@ -35,27 +44,24 @@ public:
     }
     void spring_torques(const double* q, const double* v, double* out) { k_.closed_spring_torques(tree_, loops_, q, v, memory_, out); }
     void least_norm(double* lambda) { k_.closed_least_norm(tree_, loops_, memory_, lambda); }
-    /// Rows that depended on those before them when the chain was last factorised.
-    std::vector<int> dependent_rows() {
-        const double* pivots = k_.closed_pivots(tree_, loops_, memory_);
-        std::vector<int> found;
-        for (int r = 0; r < loops_.rows; ++r)
-            if (pivots[r] == 0) found.push_back(r);
-        return found;
-    }
 
-    /// Velocity jump: every row changes its velocity by -(1 + restitution) of it. Leaves the
-    /// new v, the impulses along the rows (least norm) and what they do to the bodies a (6 per loop, see closed_wrenches);
-    /// returns the largest position error of the rows.
-    double jump(const double* q, double* v, const double* restitution, double* impulse, double* wrenches) {
+    /// Velocity jump: every row changes its velocity by -(1 + restitution) of it (null: no restitution). Leaves the
+    /// new v, the impulses along the rows (least norm) and what they do to the bodies a (6 per loop, see closed_wrenches).
+    Jump jump(const double* q, double* v, const double* restitution, double* impulse, double* wrenches) {
         k_.closed_prepare(tree_, loops_, q, v, false, memory_);
-        state_of_prepared();
-        for (std::size_t r = 0; r < rate_.size(); ++r) change_[r] = -(1 + restitution[r]) * rate_[r];
+        k_.closed_errors(tree_, loops_, memory_, error_.data(), rate_.data());
+        for (std::size_t r = 0; r < rate_.size(); ++r) change_[r] = -(1 + (restitution ? restitution[r] : 0.0)) * rate_[r];
         k_.closed_respond(tree_, loops_, q, memory_, change_.data(), impulse, dv_.data());
         for (int i = 0; i < tree_.nv; ++i) v[i] += dv_[static_cast<std::size_t>(i)];
-        least_norm(impulse);
-        this->wrenches(q, v, impulse, false, wrenches);
-        return largest(error_);
+        const double* pivots = k_.closed_pivots(tree_, loops_, memory_);
+        Jump jump{largest(error_), 0, 0};
+        for (std::size_t r = 0; r < rate_.size(); ++r) {
+            jump.energy_lost -= impulse[r] * (rate_[r] + 0.5 * change_[r]);  // an impulse works with the mean velocity
+            jump.independent_rows += pivots[r] > 0;
+        }
+        if (jump.independent_rows < loops_.rows) least_norm(impulse);
+        k_.closed_prepared_wrenches(tree_, loops_, impulse, memory_, wrenches);
+        return jump;
     }
 
     /// Moves q, then v, by the least (in the metric of the inertia) that closes the loops. v loses what does not fit:
@@ -91,10 +97,6 @@ public:
     }
 
 private:
-    void state_of_prepared() {
-        k_.closed_errors(tree_, loops_, memory_, error_.data(), rate_.data());
-    }
-
     /// Positions are corrected down to rounding and velocities always: what is left of an error along a nearly dependent
     /// direction would grow by the inverse of its singular value when the chain passes the singular pose.
     static constexpr double closed_to = 1e-15;

@@ -1,8 +1,9 @@
-// Kinematics of loops: how far their joints are open, how fast they open, their unit wrenches and springs.
+// Kinematics of loops and ties: how far they are open, how fast they open, their unit wrenches and springs.
 #pragma once
 #include <cmath>
 
 #include "closed_work.hpp"
+#include "measures.hpp"
 
 UKEMI_BEGIN
 
@@ -79,10 +80,9 @@ inline Vec3<double> rotation_vector(const Mat3<double>& R) {
 }
 
 /// Calls row(k, force direction, moment direction, position error, its rate, velocity-product part of its acceleration)
-/// for every row of a loop; directions in A's axes, at the origin of B.
-template <class F> inline void for_each_row(const Loop& loop, const Relative& r, F&& row) {
+/// for every row of a loop, from row k on; directions in A's axes, at the origin of B.
+template <class F> inline void for_each_row(const Loop& loop, const Relative& r, int k, F&& row) {
     const Vec3<double> none = zero3<double>();
-    int k = loop.row;
     for (int i = 0; i < 3; ++i) {
         if (!loop.lin[i]) continue;
         const Vec3<double> e = unit_axis(i);
@@ -112,30 +112,71 @@ template <class W> inline Force<W> on_body(const ClosedWork& work, int body, con
     return {tmul(X.R, f_W), tmul(X.R, n_W)};
 }
 
-/// Relative motions of all loops, position errors and velocities of their rows. Needs world_motion.
-inline void closed_rows(const Loops& loops, const ClosedWork& work) {
+/// Coefficients of a tie's terms, its position error, its rate, and the velocity-product part of its acceleration.
+inline void tie_row(const Loops& loops, const Tie& tie, const double* q, const double* v, const ClosedWork& work, double& error, double& rate, double& product) {
+    error = tie.offset, rate = product = 0;
+    for (int t = tie.term; t < tie.term_end; ++t) {
+        const TieTerm& term = loops.terms[static_cast<std::size_t>(t)];
+        const double* c = term.c;
+        double* coefficient = work.coefficient + 3 * t;
+        double x = q[term.q], x_dot = v[term.v], turning = 0;
+        Vec3<double> axis = {1, 0, 0};
+        if (term.measure >= 0) {
+            const Measured m = measure(loops.measures[static_cast<std::size_t>(term.measure)], q + term.q, v + term.v);
+            x = m.x, axis = m.gradient, x_dot = dot(axis, read3(v + term.v)), turning = m.product;
+        } else if (term.angle) {
+            // angle t = |r| with its axis n = r / t: t' = n . w, and t'' = n . w' + n' . w with t n' = r' - t' n
+            const Vec3<double> r = log_rotation(load_quat(q + term.q)), w = read3(v + term.v);
+            x = std::sqrt(dot(r, r));
+            axis = x > 0 ? r * (1 / x) : axis;
+            x_dot = dot(axis, w);
+            turning = x > 0 ? (dot(rotation_vector_rate(r, w), w) - x_dot * x_dot) / x : 0.0;
+        }
+        const double slope = c[0] + x * (2 * c[1] + x * (3 * c[2] + x * (4 * c[3])));
+        const double curve = 2 * c[1] + x * (6 * c[2] + x * (12 * c[3]));
+        write3(coefficient, axis * slope);
+        error += x * (c[0] + x * (c[1] + x * (c[2] + x * c[3])));
+        rate += slope * x_dot;
+        product += curve * x_dot * x_dot + slope * turning;
+    }
+}
+/// Calls f(index into v, index into the block's freedoms, coefficient) for every freedom of a tie.
+template <class F> UKEMI_INLINE void for_each_coefficient(const Loops& loops, const Tie& tie, const ClosedWork& work, F&& f) {
+    for (int t = tie.term; t < tie.term_end; ++t) {
+        const TieTerm& term = loops.terms[static_cast<std::size_t>(t)];
+        for (int k = 0; k < (term.angle ? 3 : 1); ++k) f(term.v + k, term.freedom + k, work.coefficient[3 * t + k]);
+    }
+}
+
+/// Relative motions of all loops, position errors and velocities of all rows. Needs world_motion.
+inline void closed_rows(const Loops& loops, const double* q, const double* v, const ClosedWork& work) {
     for (std::size_t l = 0; l < loops.items.size(); ++l) {
         const Loop& loop = loops.items[l];
         const Relative& r = work.relative[l] = relative_motion(loop, work);
-        for_each_row(loop, r, [&](int k, const Vec3<double>&, const Vec3<double>&, double error, double rate, double) {
+        for_each_row(loop, r, loops.blocks[l].row, [&](int k, const Vec3<double>&, const Vec3<double>&, double error, double rate, double) {
             work.error[k] = error, work.rate[k] = rate;
         });
     }
+    for (std::size_t t = 0; t < loops.ties.size(); ++t) {
+        const int row = loops.blocks[loops.items.size() + t].row;
+        tie_row(loops, loops.ties[t], q, v, work, work.error[row], work.rate[row], work.product[t]);
+    }
 }
-/// Unit wrenches of all rows on their bodies, side by side. Needs closed_rows.
+/// Unit wrenches of all loops' rows on their bodies, side by side. Needs closed_rows.
 inline void closed_unit_wrenches(const Loops& loops, const ClosedWork& work) {
     const Vec3<Pack> none = zero3<Pack>();
     for (std::size_t l = 0; l < loops.items.size(); ++l) {
         const Loop& loop = loops.items[l];
+        const RowBlock& block = loops.blocks[l];
         const Relative& r = work.relative[l];
         Vec3<Pack> f[6], n[6];
-        for (int g = 0; g * side_by_side < loop.rows; ++g) f[g] = n[g] = none;
-        for_each_row(loop, r, [&](int k, const Vec3<double>& force, const Vec3<double>& moment, double, double, double) {
-            const int g = (k - loop.row) / side_by_side, s = (k - loop.row) % side_by_side;
+        for (int g = 0; g < block.tiles; ++g) f[g] = n[g] = none;
+        for_each_row(loop, r, 0, [&](int k, const Vec3<double>& force, const Vec3<double>& moment, double, double, double) {
+            const int g = k / side_by_side, s = k % side_by_side;
             set_lane(f[g].x, s, force.x), set_lane(f[g].y, s, force.y), set_lane(f[g].z, s, force.z);
             set_lane(n[g].x, s, moment.x), set_lane(n[g].y, s, moment.y), set_lane(n[g].z, s, moment.z);
         });
-        for (int g = 0; g * side_by_side < loop.rows; ++g) {
+        for (int g = 0; g < block.tiles; ++g) {
             RowWrenches& w = work.wrench[6 * l + static_cast<std::size_t>(g)];
             if (loop.b >= 0) w.on_b = on_body(work, loop.b, r, f[g], n[g]);
             if (loop.a >= 0) w.on_a = on_body(work, loop.a, r, -f[g], -n[g]);

@@ -11,8 +11,9 @@ inline constexpr double dependent = 1e-9;
 /// The same when loops are closed: rows that are nearly dependent wait for a better pose, or rounding errors of 1e-13
 /// would move the chain by that over the small singular value.
 inline constexpr double nearly_dependent = 1e-5;
-/// A row that its joints cannot follow leaves the square of rounding (1e-12) of what it could move in another direction.
-inline constexpr double immovable = 1e-24;
+/// A row that its joints cannot follow moves less than this share of what it would in the best direction: 1e-6 rad away
+/// from a singular pose. Nearer, rounding of 1e-15 in the state is divided by the square of that angle.
+inline constexpr double immovable = 1e-12;
 
 /// With pivots below this share of their diagonal the forces are refined by what the rows still lack: B squares the
 /// condition of the rows, and one more solution gives the lost digits back.
@@ -28,6 +29,16 @@ template <class P> UKEMI_INLINE double get_lane(const P& p, int l) {
     if constexpr (side_by_side == 1) return p;
     else return p[l];
 }
+/// A lane of a pack in memory: read as a number, it is broadcast without shuffles.
+template <class P> UKEMI_INLINE double lane_in_memory(const P& p, int l) { return reinterpret_cast<const double*>(&p)[l]; }
+template <class P> UKEMI_INLINE double sum_of_lanes(const P& p) {
+    double sum = 0;
+    for (int l = 0; l < side_by_side; ++l) sum += get_lane(p, l);
+    return sum;
+}
+/// A square piece of a matrix: its columns, rows as lanes.
+struct Tile { Pack column[side_by_side]; };
+
 /// Unit wrenches of rows, at each body's origin in its coordinates.
 struct RowWrenches { Force<Pack> on_a, on_b; };
 
@@ -48,10 +59,15 @@ struct ClosedWork {
     double* external;            // 6 per body: given wrenches and those of elastic loops
     Relative* relative;          // per loop
     RowWrenches* wrench;         // per group of rows, six groups' room per loop
+    double* coefficient;         // of ties: three per term, d(tie)/d(freedom)
+    double* product;             // per tie: velocity-product part of its acceleration
     Pack *u, *y;                 // per group of rows and freedom of its path: S^T F and D^-1 S^T F
     double *error, *rate, *rhs;  // per row: H_C's position error, velocity, right-hand side
     double* bound;               // per row: what B's diagonal could be in the best direction
-    double *L, *pivot;           // factor of B in its skyline; pivot 0: dropped
+    Tile* L;                     // factor of B in its skyline of tiles
+    Pack* inverse;               // per row of tiles: of the pivots, 0 where a row is dropped
+    double* pivot;               // per row; 0: dropped
+    Pack* x;                     // per row of tiles: the last solution
     double* drive;               // per freedom
     double* scratch;             // per row
     double* qdd;                 // per freedom
@@ -74,9 +90,11 @@ inline ClosedWork carve(const Tree& tree, const Loops& loops, Carver& c) {
     w.X = c.take<Placement<double>>(n), w.V = c.take<Motion<double>>(n), w.carried = c.take<Force<Pack>>(n);
     w.external = c.take<double>(6 * n);
     w.relative = c.take<Relative>(loops.items.size()), w.wrench = c.take<RowWrenches>(6 * loops.items.size());
-    w.u = c.take<Pack>(static_cast<std::size_t>(loops.store) / side_by_side), w.y = c.take<Pack>(static_cast<std::size_t>(loops.store) / side_by_side);
+    w.coefficient = c.take<double>(3 * loops.terms.size()), w.product = c.take<double>(loops.ties.size());
+    w.u = c.take<Pack>(static_cast<std::size_t>(loops.store)), w.y = c.take<Pack>(static_cast<std::size_t>(loops.store));
     w.error = c.take<double>(rows), w.rate = c.take<double>(rows), w.rhs = c.take<double>(rows), w.bound = c.take<double>(rows);
-    w.L = c.take<double>(static_cast<std::size_t>(loops.envelope)), w.pivot = c.take<double>(rows);
+    w.L = c.take<Tile>(static_cast<std::size_t>(loops.tile_count)), w.pivot = c.take<double>(rows);
+    w.inverse = c.take<Pack>(loops.tiles.size()), w.x = c.take<Pack>(loops.tiles.size());
     w.drive = c.take<double>(nv), w.scratch = c.take<double>(2 * rows), w.qdd = c.take<double>(nv);
     return w;
 }

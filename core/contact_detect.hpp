@@ -12,11 +12,24 @@ struct Found {
     Vec3<double> local;      ///< the centre of a's round surface there (or the corner), in a's coordinates
     double radius;
     Vec3<double> normal;     ///< towards a, world axes
+    Vec3<double> local_b, normal_b;  ///< b's point and the normal in b's coordinates, when b moves
+    bool round;              ///< both surfaces are round there: the normal goes from centre to centre
     double gap;
     Material material;
     Vec3<double> velocity;   ///< of b's surface, when b stands in the world
     bool touches;
 };
+
+/// The normal when the bodies stand at X.
+inline Vec3<double> normal_at(const Found& f, const Placement<double>* X) {
+    if (f.b < 0) return f.normal;
+    if (f.round) {
+        const Vec3<double> d = place(X[f.a], f.local) - place(X[f.b], f.local_b);
+        const double length = norm(d);
+        if (length > 1e-9) return d * (1 / length);
+    }
+    return X[f.b].R * f.normal_b;
+}
 
 class Detector {
 public:
@@ -70,7 +83,7 @@ private:
     }
     void add(const Solid& solid, const Vec3<double>& local, double radius, const Vec3<double>& normal, double g, int key, double margin, int surface, const Material& m, const Vec3<double>& velocity) {
         gap[static_cast<std::size_t>(key)] = g;
-        if (g < margin) found.push_back({key, solid.body, -1, solid.link, -1 - surface, surface, local, radius, normal, g, m, velocity, false});
+        if (g < margin) found.push_back({key, solid.body, -1, solid.link, -1 - surface, surface, local, radius, normal, {}, {}, false, g, m, velocity, false});
     }
     void against_plane(const Solid& s, const Placement<double>& P, const Vec3<double>& n, double d, int key, double margin, int surface, const Material& m, const Vec3<double>& velocity) {
         const Vec3<double> n_b = tmul(P.R, n);
@@ -173,8 +186,9 @@ private:
         meetings(A, a.radius, B, b.radius, s.normal, feature_depth, meetings_);
         for (const Meeting& m : meetings_) {
             if (m.gap > margin) continue;
-            const Vec3<double> centre = m.at + s.normal * a.radius;
-            found.push_back({static_cast<int>(key), a.body, b.body, a.link, b.link, surface, tmul(Xa.R, centre - Xa.p), a.radius, s.normal, m.gap, pair.material, pair.velocity, false});
+            const Vec3<double> centre = m.at + s.normal * a.radius, other = m.at - s.normal * (m.gap + b.radius);
+            found.push_back({static_cast<int>(key), a.body, b.body, a.link, b.link, surface, tmul(Xa.R, centre - Xa.p), a.radius, s.normal, tmul(Xb.R, other - Xb.p), tmul(Xb.R, s.normal),
+                             a.radius > 0 && b.radius > 0, m.gap, pair.material, pair.velocity, false});
         }
     }
     /// Corners this much higher than the lowest still belong to a face or an edge that meets another [m].

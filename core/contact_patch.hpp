@@ -12,15 +12,17 @@
 UKEMI_BEGIN
 
 enum class Shape2 { point, line, face };
-enum class Grip { off, stick, slip };
+enum class Grip { off, stick, slip, pivot };  // pivot: one point sticks, the others slip about it ([CC00] Table 2)
 
 struct PatchPoint {
     double x, y;          // in the frame
     double gap;           // [m]
     double radius;        // of the round surface whose centre lies this far above
     double target;        // least velocity along the normal at the end of the step
-    double dx, dy;        // direction of slip
+    double dx, dy, speed; // direction and speed of slip
+    double share;         // 0: slip is the motion at the end of the step, less what sticking would leave; 1/2: the mean motion
     double pressure;      // normal force, from the last distribution
+    double fx, fy;        // friction, when it was found point by point
 };
 
 struct Patch {
@@ -37,17 +39,22 @@ struct Patch {
     Grip grip;
     Shape2 kind;
     int i, j;                         // the point, or the ends of the line
-    double E[36], D[36];              // rows x k (row-major, k columns), k x rows
-    int k;
+    int pivot;                        // the point that sticks while the others slip
+    double E[48], D[48];              // k columns of 6, k rows of 6
+    double S[64], s0[8];              // k x k and k, what its forces have to do with each other besides: slipping friction
+    int k, held;                      // unknowns; the first `held` hold their motion, the others are friction that slips
     Vec<char> bearing;        // face: points that share the pressure
 
     double u0[6], bias[6], target[6]; // motion at the start; what velocity products add; wanted at the end
     double w[6], u[6];                // solution: wrench (impulse) and motion at the end
+    bool stuck, slid, slid_again, pivoted;     // hypotheses tried: sticking; slipping against the friction that stuck, along the motion
+    bool by_points;                   // the solution was found point by point
     double turned = 0;                // how far the slip directions still turned
     double stops_below = 0;           // slower slip may stop within the step: sticking is tried first [m/s]
 
     Condition condition() const {
         if (grip == Grip::off) return Condition::off;
+        if (grip == Grip::pivot) return Condition::point_stick;
         const bool slip = grip == Grip::slip;
         if (kind == Shape2::face) return slip ? Condition::face_slip : Condition::face_stick;
         if (kind == Shape2::line) return slip ? Condition::line_slip : Condition::line_stick;
@@ -170,52 +177,93 @@ inline void share_pressure(Patch& p) {
 }
 
 inline void basis_column(Patch& p, const double (&column)[6]) {
-    for (int r = 0; r < 6; ++r) p.E[6 * p.k + r] = column[r];  // stored by columns while it grows
-    for (int r = 0; r < 6; ++r) p.D[6 * p.k + r] = column[r];
+    for (int r = 0; r < 6; ++r) p.E[6 * p.k + r] = p.D[6 * p.k + r] = column[r];
     ++p.k;
 }
-/// Friction of a unit pressure at a point that slips along (dx, dy), added to a column ([DF03] eq. 27-28).
-inline void add_friction(double* column, const PatchPoint& c, double mu, double pressure) {
-    const double fx = -mu * c.dx * pressure, fy = -mu * c.dy * pressure;
-    column[0] += fx, column[1] += fy, column[5] += c.x * fy - c.y * fx;
+/// Adds `scale` times the tangential force (fx, fy) at a point to the wrench (f_x, f_y, n_z).
+inline void add_tangential(double (&t)[3], const PatchPoint& c, double fx, double fy) { t[0] += fx, t[1] += fy, t[2] += c.x * fy - c.y * fx; }
+
+/// Friction that slips: t + mu sum p_i d_i = 0 with d_i along the slip m_i of point i and p_i linear in the normal
+/// forces: [DF03] eq. 27-28, point by point. Linearised (Newton) about the present d_i and p_i: rows of S, of D, which acts
+/// on u, and s0, what u0 adds.
+inline void slip_rows(Patch& p, double mu) {
+    const int normals = p.kind == Shape2::face ? 3 : p.kind == Shape2::line ? 2 : 1;
+    const int n = p.held, k = n + 3;
+    double K[3][3] = {}, K0[3][3] = {}, K_target[3][3] = {};
+    auto point = [&](const PatchPoint& c, const double* share, int count) {
+        for (int j = 0; j < count; ++j) {
+            double t[3] = {0, 0, 0};
+            add_tangential(t, c, mu * c.dx * share[j], mu * c.dy * share[j]);
+            for (int a = 0; a < 3; ++a) p.S[(n + a) * k + j] += t[a];
+        }
+        const double speed = std::fmax(c.speed, 1e-12), stiff = mu * std::fmax(0.0, c.pressure) / speed;  // across the slip
+        const double ex = -c.dy, ey = c.dx, arm = c.x * ey - c.y * ex, e[3] = {ex, ey, arm};
+        for (int a = 0; a < 3; ++a)
+            for (int b = 0; b < 3; ++b) K[a][b] += (1 - c.share) * stiff * e[a] * e[b], K0[a][b] += c.share * stiff * e[a] * e[b], K_target[a][b] += (1 - 2 * c.share) * stiff * e[a] * e[b];
+    };
+    auto sticks = [&](int i) { return p.grip == Grip::pivot && i == p.pivot; };
+    if (p.kind == Shape2::face) {
+        Sym3<double> G{0, 0, 0, 0, 0, 0};
+        for (std::size_t i = 0; i < p.points.size(); ++i) {
+            if (!p.bearing[i]) continue;
+            const double y = p.points[i].y, x = -p.points[i].x;
+            G += Sym3<double>{1, y, x, y * y, y * x, x * x};
+        }
+        const Sym3<double> P = inverse(G);
+        for (std::size_t i = 0; i < p.points.size(); ++i) {
+            if (!p.bearing[i] || sticks(static_cast<int>(i))) continue;
+            const Vec3<double> s = P * Vec3<double>{1, p.points[i].y, -p.points[i].x};
+            const double share[3] = {s.x, s.y, s.z};
+            point(p.points[i], share, 3);
+        }
+    } else {
+        const double first[2] = {1, 0}, second[2] = {0, 1};
+        if (!sticks(p.i)) point(p.points[static_cast<std::size_t>(p.i)], first, normals);
+        if (p.kind == Shape2::line && !sticks(p.j)) point(p.points[static_cast<std::size_t>(p.j)], second, normals);
+    }
+    constexpr int row_of[3] = {0, 1, 5};
+    for (int a = 0; a < 3; ++a) {
+        double e[6] = {0, 0, 0, 0, 0, 0};
+        e[row_of[a]] = 1;
+        basis_column(p, e);
+        for (int r = 0; r < 6; ++r) p.D[6 * (n + a) + r] = 0;
+        p.s0[n + a] = 0;
+        for (int b = 0; b < 3; ++b) p.D[6 * (n + a) + row_of[b]] = K[a][b], p.s0[n + a] += K0[a][b] * p.u0[row_of[b]] - K_target[a][b] * p.target[row_of[b]];
+        p.S[(n + a) * k + n + a] += 1;
+    }
 }
-/// E (6 x k by columns) and D (k rows of 6) of the hypothesis.
+
+/// The unknowns of the hypothesis: E, D, S.
 inline void basis(Patch& p) {
-    p.k = 0;
+    p.k = p.held = 0;
     if (p.grip == Grip::off) return;
-    const bool slip = p.grip == Grip::slip;
-    const double mu = p.material.mu_d;
     if (p.kind == Shape2::face) {
         for (int r = 0; r < 3; ++r) {
             double e[6] = {0, 0, 0, 0, 0, 0};
             e[2 + r] = 1;
             basis_column(p, e);
         }
-        if (slip && mu > 0) {
-            // pressures are linear in (f_z, n_x, n_y) over the points that bear
-            Sym3<double> G{0, 0, 0, 0, 0, 0};
-            for (std::size_t i = 0; i < p.points.size(); ++i) {
-                if (!p.bearing[i]) continue;
-                const double y = p.points[i].y, x = -p.points[i].x;
-                G += Sym3<double>{1, y, x, y * y, y * x, x * x};
-            }
-            const Sym3<double> P = inverse(G);
-            for (std::size_t i = 0; i < p.points.size(); ++i) {
-                if (!p.bearing[i]) continue;
-                const PatchPoint& c = p.points[i];
-                const Vec3<double> share = P * Vec3<double>{1, c.y, -c.x};
-                add_friction(p.E, c, mu, share.x), add_friction(p.E + 6, c, mu, share.y), add_friction(p.E + 12, c, mu, share.z);
-            }
-        }
     } else {
         for (int end : {p.i, p.j}) {
             const PatchPoint& c = p.points[static_cast<std::size_t>(end)];
             basis_column(p, {0, 0, 1, c.y, -c.x, 0});
-            if (slip) add_friction(p.E + 6 * (p.k - 1), c, mu, 1);
             if (p.kind == Shape2::point) break;
         }
     }
-    if (slip) return;
+    p.held = p.k;
+    std::fill(p.S, p.S + 64, 0.0);
+    if (p.grip == Grip::pivot) {
+        const PatchPoint& c = p.points[static_cast<std::size_t>(p.pivot)];
+        basis_column(p, {1, 0, 0, 0, 0, -c.y});
+        basis_column(p, {0, 1, 0, 0, 0, c.x});
+        p.held = p.k;
+        slip_rows(p, p.material.mu_d);
+        return;
+    }
+    if (p.grip == Grip::slip) {
+        if (p.material.mu_d > 0) slip_rows(p, p.material.mu_d);
+        return;
+    }
     if (p.kind == Shape2::point) {
         const PatchPoint& c = p.points[static_cast<std::size_t>(p.i)];
         basis_column(p, {1, 0, 0, 0, 0, -c.y});
@@ -225,8 +273,18 @@ inline void basis(Patch& p) {
         basis_column(p, {0, 1, 0, 0, 0, 0});
         basis_column(p, {0, 0, 0, 0, 0, 1});
     }
+    p.held = p.k;
 }
 
+/// Twist about the centre of pressure ([DF03] eq. 26) over the pressure's second moment: each point takes twist in
+/// proportion to its pressure and distance.
+inline double friction_turn(const Patch& p, const Cop& c) {
+    const double twist = p.w[5] - (c.x * p.w[1] - c.y * p.w[0]);
+    double second = 0;
+    for (const PatchPoint& q : p.points) second += q.pressure / p.w[2] * ((q.x - c.x) * (q.x - c.x) + (q.y - c.y) * (q.y - c.y));
+    // pressure in one corner bears no twist; what the solution has of it there is rounding unless it is a real lever
+    return second > 1e-8 * p.size * p.size ? twist / second : (std::fabs(twist) < 1e-6 * p.size * p.w[2] ? 0.0 : INFINITY);
+}
 /// How much friction the sticking wrench asks of its worst point, as a share of the normal force: each point takes its
 /// share of the force, and of the twist about the centre of pressure in proportion to its distance. This is a
 /// distribution that exists, where [DF03] eq. 24-25 estimate one.
@@ -235,29 +293,31 @@ inline FrictionUse friction_use(Patch& p) {
     const double fz = p.w[2], f = std::hypot(p.w[0], p.w[1]);
     if (p.kind == Shape2::point) return {f / fz, false};
     const Cop c = cop_of(p.w);
-    const double twist = p.w[5] - (c.x * p.w[1] - c.y * p.w[0]);  // about the centre of pressure ([DF03] eq. 26)
     share_pressure(p);
-    double second = 0;
-    for (const PatchPoint& q : p.points) second += q.pressure / fz * ((q.x - c.x) * (q.x - c.x) + (q.y - c.y) * (q.y - c.y));
-    const double turn = second > 1e-18 ? twist / second : (std::fabs(twist) < 1e-12 * fz ? 0.0 : INFINITY);
+    const double turn = friction_turn(p, c);
     double worst = f;
     for (const PatchPoint& q : p.points)
         if (q.pressure > 1e-9 * fz) worst = std::fmax(worst, std::hypot(p.w[0] - turn * (q.y - c.y), p.w[1] + turn * (q.x - c.x)));
     return {worst / fz, worst > f * (1 + 1e-9)};
 }
 
-/// Directions of slip from the mean motion over the step; returns how much they turned where pressure acts.
+/// The motion that counts as a point's slip.
+struct Slip { double x, y; };
+inline Slip slip_of(const Patch& p, const PatchPoint& c, const double* u) {
+    const double before = c.share, after = 1 - c.share, stuck = 1 - 2 * c.share;
+    return {before * slip_x(p.u0, c) + after * slip_x(u, c) - stuck * slip_x(p.target, c), before * slip_y(p.u0, c) + after * slip_y(u, c) - stuck * slip_y(p.target, c)};
+}
+/// Directions of slip from the motion; returns how much they turned where pressure acts.
 inline double turn_slip(Patch& p, const double* u) {
     double change = 0, total = 0;
-    double mean[6];
-    for (int r = 0; r < 6; ++r) mean[r] = 0.5 * (p.u0[r] + u[r]);
     for (const PatchPoint& c : p.points) total += std::fabs(c.pressure);
     for (PatchPoint& c : p.points) {
-        const double x = slip_x(mean, c), y = slip_y(mean, c), speed = std::hypot(x, y);
-        if (speed < 1e-14) continue;
+        const Slip m = slip_of(p, c, u);
+        const double speed = std::hypot(m.x, m.y);
+        if (speed < 1e-14 || (p.grip == Grip::pivot && &c == &p.points[static_cast<std::size_t>(p.pivot)])) continue;
         const double share = total > 0 ? std::fabs(c.pressure) / total : 1.0;
-        change = std::fmax(change, share * std::hypot(x / speed - c.dx, y / speed - c.dy));
-        c.dx = x / speed, c.dy = y / speed;
+        change = std::fmax(change, share * std::hypot(m.x / speed - c.dx, m.y / speed - c.dy));
+        c.dx = m.x / speed, c.dy = m.y / speed, c.speed = speed;
     }
     return change;
 }

@@ -70,7 +70,9 @@ struct Certificate {
 };
 struct StepReport {
     Certificate certificate;
-    int solves = 0, trials = 0, exact = 0, impacts = 0, splits = 0;
+    int solves = 0, trials = 0;   ///< contact problems; hypotheses tried
+    int swept = 0, exact = 0;     ///< problems whose hypotheses came from sweeps over the points; that only those solved
+    int impacts = 0, splits = 0;
     bool valid = true;
     double restitution_kept = 1;  ///< below 1: Newton's law would have gained energy and was scaled down
     double energy_lost = 0;       ///< in impacts [J]
@@ -84,13 +86,14 @@ struct ContactOptions {
     bool trace = false;
 };
 
-/// Rows of loops that hold together with the contacts: the engine asks for them, and for loops to be closed again.
+/// Rows of loops and ties that hold together with the contacts: the engine asks for them, and for loops to be closed again.
 class LoopRows {
 public:
     virtual ~LoopRows() = default;
     virtual int loops() const = 0;
     virtual int rows(int loop) const = 0;
-    virtual int body(int loop, int end) const = 0;
+    /// Bodies between its ends and the world.
+    virtual const int* bodies(int loop, int* count) const = 0;
     /// H (rows x nv, row-major), H_dot v and position errors of all rows.
     virtual void jacobian(const double* q, const double* v, double* H, double* rate, double* error) = 0;
     virtual void project(double* q, double* v) = 0;

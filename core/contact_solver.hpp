@@ -1,8 +1,9 @@
 // Forces and motions of everything that touches, by hypothesis and check ([DF03] V-B, [CC00] 4.3); where trial and error
 // finds no valid set of conditions, point by point until all conditions hold.
 //
-// Unknowns are impulses over a step (or of an impact). Sticking means no motion at the end of the step; slipping friction
-// opposes the mean motion over the step, so that its work is never positive.
+// Unknowns are impulses over a step (or of an impact). Sticking means no motion at the end of the step. Slipping friction
+// opposes the slip at the end, which always has a solution and never gains energy; where the slip is fast, so that it cannot
+// end within the step, it opposes the mean slip over the step, which is exact to second order.
 #pragma once
 #include <cstdint>
 
@@ -25,6 +26,12 @@ public:
     Vec<double> loop_target, loop_w;  // per loop row
     Vec<int> loop_row;        // first row of each loop group
     bool impact = false;
+
+    /// Keeps what every contact did, as the first hypothesis of the next step.
+    void remember() {
+        memory_.clear();
+        for (std::size_t i = 0; i < patch_count; ++i) memory_.push_back({patches[i].link_a, patches[i].link_b, patches[i].grip});
+    }
 
     /// v: velocity without these forces; on return with them. L: factor of the inertia matrix, scratch: nv numbers.
     /// `again`: the same rows with another v; hypotheses start from those that held.
@@ -96,23 +103,31 @@ private:
         }
         if (!again)
             for (std::size_t m = 0; m < members_.size(); ++m) first_hypothesis(group(rows, m));
-        tried_.clear();
-        bool valid = false;
-        const int most_trials = 12 + 6 * static_cast<int>(members_.size());
-        int trial = 0;
-        for (; trial < most_trials && !valid; ++trial) {
-            solve_hypothesis(rows);
-            valid = !check_all(rows, report.solves, trial, trial < most_trials / 2, trace);
-            if (!valid && repeated(rows)) break;
-        }
-        report.trials += trial;
-        if (!valid) {
-            ++report.exact;
-            point_by_point(rows);
-            if (trace) trace->push_back({report.solves, trial, -1, -1, Condition::off, Check::none, 0});
+        if (!trial_and_error(rows, 8 + static_cast<int>(members_.size()), report, trace)) {
+            ++report.swept;
+            point_by_point(rows, report, trace);
         }
         store(rows);
         certify(rows, report);
+    }
+
+    /// Hypothesis, solution, check, until all hold or a set of conditions comes back; the first half of the trials
+    /// changes all that fail at once, the second half one at a time.
+    bool trial_and_error(RowSystem& rows, int most_trials, StepReport& report, Vec<TraceEntry>* trace) {
+        tried_.clear();
+        bool together = true;
+        for (int trial = 0; trial < most_trials; ++trial) {
+            ++report.trials;
+            for (std::size_t m = 0; m < members_.size(); ++m)
+                if (group(rows, m).kind == GroupKind::patch) patches[static_cast<std::size_t>(group(rows, m).index)].by_points = false;
+            solve_hypothesis(rows);
+            if (!check_all(rows, report.solves, trial, together && trial < most_trials / 2, trace)) return true;
+            if (!repeated(rows)) continue;
+            if (!together) return false;
+            together = false;
+            tried_.clear();
+        }
+        return false;
     }
 
     /// All constraints that the motion allows ([DF03] V-D): what parts on its own is off, what slides on slides.
@@ -126,37 +141,61 @@ private:
         Patch& p = patches[static_cast<std::size_t>(g.index)];
         bool approaches = false;
         double fastest = 0;
-        for (const PatchPoint& c : p.points) {
+        for (PatchPoint& c : p.points) {
             approaches |= normal_velocity(free, c) < c.target;
             fastest = std::fmax(fastest, std::hypot(slip_x(p.u0, c), slip_y(p.u0, c)));
         }
+        for (PatchPoint& c : p.points) c.share = !impact && std::hypot(slip_x(p.u0, c), slip_y(p.u0, c)) > p.stops_below ? 0.5 : 0.0;
         p.kind = p.shape;
         if (p.kind == Shape2::line) p.i = p.hull[0], p.j = p.hull[1];
         p.bearing.assign(p.points.size(), 1);
-        start_slip(p, p.u0);
-        if (!approaches) {
+        p.stuck = p.slid = p.slid_again = p.pivoted = false;
+        start_slip(p);
+        const Grip last = remembered(p);
+        if (!approaches || (last == Grip::off && !impact)) {
             p.grip = Grip::off;
         } else if (p.material.mu_s <= 0) {
             p.grip = Grip::slip;
         } else {
-            p.grip = !impact && fastest > p.stops_below ? Grip::slip : Grip::stick;
+            p.grip = !impact && (fastest > p.stops_below || last == Grip::slip) ? Grip::slip : Grip::stick;
         }
     }
-    /// Slip along a motion; where it has none, against the friction that stuck ([DF03] eq. 21).
-    static void start_slip(Patch& p, const double* u) {
+    /// What this contact did in the last step; a new one sticks.
+    Grip remembered(const Patch& p) const {
+        for (const Memory& m : memory_)
+            if (m.a == p.link_a && m.b == p.link_b) return m.grip;
+        return Grip::stick;
+    }
+    /// Slip along the motion; where there is none, against the friction that stuck.
+    static void start_slip(Patch& p) {
+        p.slid_again = true;
+        const double f = std::hypot(p.w[0], p.w[1]);
         for (PatchPoint& c : p.points) {
-            const double x = slip_x(u, c), y = slip_y(u, c), speed = std::hypot(x, y);
-            const double f = std::hypot(p.w[0], p.w[1]);
+            const double x = slip_x(p.u0, c), y = slip_y(p.u0, c), speed = std::hypot(x, y);
             if (speed > 1e-9) c.dx = x / speed, c.dy = y / speed;
             else if (f > 0) c.dx = -p.w[0] / f, c.dy = -p.w[1] / f;
             else c.dx = 1, c.dy = 0;
-            c.pressure = 1;
+            c.pressure = 0, c.speed = 1;
+        }
+    }
+    /// Slip against the friction that stuck ([DF03] eq. 21), point by point as `friction_use` shares it.
+    static void start_slip_against_friction(Patch& p) {
+        p.slid = true;
+        share_pressure(p);
+        const Cop cop = cop_of(p.w);
+        const double turn = p.kind == Shape2::point ? 0.0 : friction_turn(p, cop);
+        for (PatchPoint& c : p.points) {
+            const double x = -p.w[0] + turn * (c.y - cop.y), y = -p.w[1] - turn * (c.x - cop.x), length = std::hypot(x, y);
+            if (length > 0) c.dx = x / length, c.dy = y / length;
+            c.speed = std::fmax(1e-6, 0.5 * std::hypot(slip_x(p.u0, c), slip_y(p.u0, c)));
+            c.pressure = std::fmax(0.0, c.pressure);
         }
     }
 
-    /// Impulses and motions of the present hypothesis: D B E z = D (target - u_free) ([DF03] eq. 17 with the rows of 27-30).
+    /// Impulses and motions of the present hypothesis: D B E z = D (target - u_free) ([DF03] eq. 17); friction that slips
+    /// follows by Newton's steps.
     void solve_hypothesis(RowSystem& rows) {
-        constexpr int most_turns = 40;
+        constexpr int most_turns = 20;
         for (int turns = 0;; ++turns) {
             assemble(rows);
             solve_rows(A_.data(), rhs_.data(), k_, z_.data(), columns_);
@@ -166,7 +205,7 @@ private:
                 const Group& g = group(rows, m);
                 if (g.kind != GroupKind::patch) continue;
                 Patch& p = patches[static_cast<std::size_t>(g.index)];
-                if (p.grip != Grip::slip || p.material.mu_d <= 0) continue;
+                if ((p.grip != Grip::slip && p.grip != Grip::pivot) || p.material.mu_d <= 0) continue;
                 std::copy(w_.begin() + g.row, w_.begin() + g.row + 6, p.w);
                 if (!(p.w[2] > 0)) continue;
                 const Vec<char>& before = (bearing_before_ = p.bearing);
@@ -214,16 +253,25 @@ private:
             for (int j = 0; j < count; ++j, ++row) {
                 const double* d = motion_of(g, j);
                 double r = 0;
-                for (int i = 0; i < g.rows; ++i) r += d[i] * (wanted(g, i) - u_free_[static_cast<std::size_t>(g.row + i)]);
+                if (slipping(g, j)) {
+                    const Patch& p = patches[static_cast<std::size_t>(g.index)];
+                    r = -p.s0[j];
+                    for (int i = 0; i < 6; ++i) r -= d[i] * u_free_[static_cast<std::size_t>(g.row + i)];
+                } else {
+                    for (int i = 0; i < g.rows; ++i) r += d[i] * (wanted(g, i) - u_free_[static_cast<std::size_t>(g.row + i)]);
+                }
                 rhs_[static_cast<std::size_t>(row)] = r;
                 for (int col = 0; col < k_; ++col) {
                     double s = 0;
                     for (int i = 0; i < g.rows; ++i) s += d[i] * BE_[static_cast<std::size_t>((g.row + i) * k_ + col)];
                     A_[static_cast<std::size_t>(row * k_ + col)] = s;
                 }
+                if (slipping(g, j))
+                    for (int i = 0; i < count; ++i) A_[static_cast<std::size_t>(row * k_ + row - j + i)] += patches[static_cast<std::size_t>(g.index)].S[j * count + i];
             }
         }
     }
+    bool slipping(const Group& g, int j) const { return g.kind == GroupKind::patch && j >= patches[static_cast<std::size_t>(g.index)].held; }
     int columns_of(const Group& g) const {
         if (g.kind == GroupKind::patch) return patches[static_cast<std::size_t>(g.index)].k;
         return g.kind == GroupKind::loop ? g.rows : stops[static_cast<std::size_t>(g.index)].on;
@@ -248,6 +296,10 @@ private:
             const int count = columns_of(g);
             for (int j = 0; j < count; ++j, ++c)
                 for (int r = 0; r < g.rows; ++r) w_[static_cast<std::size_t>(g.row + r)] += column_of(g, j)[r] * z_[static_cast<std::size_t>(c)];
+            if (g.kind == GroupKind::patch) {  // the friction of a point that sticks while others slip
+                Patch& p = patches[static_cast<std::size_t>(g.index)];
+                if (p.grip == Grip::pivot) p.points[static_cast<std::size_t>(p.pivot)].fx = z_[static_cast<std::size_t>(c - 5)], p.points[static_cast<std::size_t>(p.pivot)].fy = z_[static_cast<std::size_t>(c - 4)];
+            }
         }
         respond_all();
     }
@@ -281,11 +333,14 @@ private:
             if (failed != Check::none) failures.push_back({m, failed, amount, point});
         }
         if (failures.empty()) return false;
+        // Slip that has not settled spoils all other checks; friction is judged when the normal forces stand.
+        auto rank = [](Check c) { return c == Check::direction ? 2 : c == Check::friction || c == Check::twist ? 0 : 1; };
         std::size_t worst = 0;
         for (std::size_t i = 1; i < failures.size(); ++i)
-            if (failures[i].amount > failures[worst].amount) worst = i;
+            if (std::pair(rank(failures[i].check), failures[i].amount) > std::pair(rank(failures[worst].check), failures[worst].amount)) worst = i;
+        const int first = rank(failures[worst].check);
         for (std::size_t i = 0; i < failures.size(); ++i)
-            if (together || i == worst) change(group(rows, failures[i].member), failures[i].check, failures[i].point);
+            if (i == worst || (together && first < 2 && rank(failures[i].check) == first)) change(group(rows, failures[i].member), failures[i].check, failures[i].point);
         return true;
     }
 
@@ -323,6 +378,11 @@ private:
                 } else if (p.material.mu_d > 0 && p.turned > 1e-7) {
                     return *amount = p.turned * w[2] / force_scale_, Check::direction;
                 }
+                if (p.grip == Grip::pivot) {
+                    const PatchPoint& c = p.points[static_cast<std::size_t>(p.pivot)];
+                    const double over = std::hypot(c.fx, c.fy) - p.material.mu_s * (1 + friction_tolerance) * c.pressure;
+                    if (over > force_tolerance * force_scale_) return *amount = over / force_scale_, Check::friction;
+                }
             }
         }
         double worst = velocity_tolerance;
@@ -350,9 +410,11 @@ private:
             return;
         }
         Patch& p = patches[static_cast<std::size_t>(g.index)];
+        p.stuck |= p.grip == Grip::stick;
         switch (failed) {
-            case Check::normal_force:
-                p.grip = Grip::off;  // [CC00] 4.4 (1): it parts
+            case Check::normal_force:  // [DF03] Table II: it may push when it slips; then it parts
+                if (p.material.mu_s > 0 && !p.slid_again) p.grip = Grip::slip, start_slip(p);
+                else p.grip = Grip::off;
                 break;
             case Check::pressure: {  // [CC00] 4.4 (2): the nearest corner or side of the hull bears
                 const Cop c = cop_of(p.w);
@@ -365,34 +427,49 @@ private:
                     if (std::hypot(c.x - b.x, c.y - b.y) < std::hypot(c.x - a.x, c.y - a.y)) p.i = p.j;
                     p.kind = Shape2::point;
                 }
+                if (p.grip == Grip::pivot) p.grip = Grip::slip;
+                p.stuck = p.slid = p.slid_again = p.pivoted = false;
                 break;
             }
             case Check::friction:
             case Check::twist:
+                if (p.grip == Grip::pivot) {
+                    p.grip = Grip::slip;
+                    start_slip(p);
+                    break;
+                }
                 p.grip = Grip::slip;
-                start_slip(p, p.u0);
+                if (!p.slid) start_slip_against_friction(p);
+                else start_slip(p);
                 break;
-            case Check::direction: p.grip = Grip::stick; break;
+            case Check::direction:  // Newton's steps did not settle: from the motion, or at rest
+                if (p.kind != Shape2::point && !p.pivoted) {  // about the slowest point that bears
+                    double slowest = INFINITY;
+                    for (std::size_t i = 0; i < p.points.size(); ++i)
+                        if (p.points[i].pressure > 0 && p.points[i].speed < slowest) slowest = p.points[i].speed, p.pivot = static_cast<int>(i);
+                    p.grip = Grip::pivot, p.pivoted = true;
+                } else if (!p.slid_again) {
+                    p.grip = Grip::slip;
+                    start_slip(p);
+                } else {
+                    p.grip = Grip::stick;
+                }
+                break;
             case Check::approach:
                 if (p.grip == Grip::off) {
-                    p.grip = p.material.mu_s > 0 ? Grip::stick : Grip::slip;
+                    p.grip = p.material.mu_s > 0 && !p.stuck ? Grip::stick : Grip::slip;
                     p.kind = Shape2::point, p.i = point;
-                    start_slip(p, p.u0);
                 } else if (p.kind == Shape2::point) {
                     p.kind = Shape2::line, p.j = point;
                 } else {
                     p.kind = p.shape;
                     if (p.kind == Shape2::line) p.i = p.hull[0], p.j = p.hull[1];
                 }
-                if (p.grip == Grip::slip) p.grip = p.material.mu_s > 0 && moved_slowly(p) ? Grip::stick : Grip::slip;
+                if (p.grip == Grip::pivot) p.grip = Grip::slip;
+                if (p.grip == Grip::slip) start_slip(p);
                 break;
             case Check::none: break;
         }
-    }
-    static bool moved_slowly(const Patch& p) {
-        for (const PatchPoint& c : p.points)
-            if (std::hypot(slip_x(p.u0, c), slip_y(p.u0, c)) > p.stops_below) return false;
-        return true;
     }
     /// Has this set of conditions been tried before? [DF03] V-F: none is visited twice.
     bool repeated(RowSystem& rows) {
@@ -403,7 +480,8 @@ private:
             if (g.kind == GroupKind::stop) mix(stops[static_cast<std::size_t>(g.index)].on);
             if (g.kind != GroupKind::patch) continue;
             const Patch& p = patches[static_cast<std::size_t>(g.index)];
-            mix(static_cast<std::uint64_t>(p.grip)), mix(static_cast<std::uint64_t>(p.kind));
+            mix(static_cast<std::uint64_t>(p.grip) + 4 * (p.grip == Grip::slip && p.slid_again)), mix(static_cast<std::uint64_t>(p.kind));
+            if (p.grip == Grip::pivot) mix(static_cast<std::uint64_t>(p.pivot));
             if (p.kind != Shape2::face) mix(static_cast<std::uint64_t>(p.i)), mix(p.kind == Shape2::line ? static_cast<std::uint64_t>(p.j) : 0u);
         }
         for (std::uint64_t k : tried_)
@@ -414,79 +492,102 @@ private:
 
     // --- point by point: every point's exact force in turn, until all conditions hold ---------------------------------
     struct PointSystem { double B[9]; double inverse[9]; };
-    void point_by_point(RowSystem& rows) {
-        // from nothing but the bilateral rows: forces of a failed hypothesis may be wild
-        std::fill(w_.begin(), w_.end(), 0.0);
+    /// Sweeps over all points; now and then what they found is tried as a hypothesis, which is exact at once if it holds.
+    void point_by_point(RowSystem& rows, StepReport& report, Vec<TraceEntry>* trace) {
+        std::fill(w_.begin(), w_.end(), 0.0);  // from nothing: forces of a failed hypothesis may be wild
         u_ = u_free_;
-        total_points_ = 0;
+        std::size_t points = 0;
         for (std::size_t m = 0; m < members_.size(); ++m)
-            if (group(rows, m).kind == GroupKind::patch) total_points_ += patches[static_cast<std::size_t>(group(rows, m).index)].points.size();
-        forces_.assign(total_points_, {0, 0, 0});
-        local_.resize(total_points_);
+            if (group(rows, m).kind == GroupKind::patch) points += patches[static_cast<std::size_t>(group(rows, m).index)].points.size();
+        forces_.assign(points, {0, 0, 0});
+        local_.resize(points);
         std::size_t at = 0;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
             if (g.kind != GroupKind::patch) continue;
             for (const PatchPoint& c : patches[static_cast<std::size_t>(g.index)].points) local_response(g, c, local_[at++]);
         }
-        constexpr int most_sweeps = 20000;
-        for (int sweep = 0; sweep < most_sweeps; ++sweep) {
-            double change = 0, scale = 1e-300;
-            at = 0;
-            for (std::size_t m = 0; m < members_.size(); ++m) {
-                const Group& g = group(rows, m);
-                if (g.kind == GroupKind::patch) {
-                    Patch& p = patches[static_cast<std::size_t>(g.index)];
-                    for (const PatchPoint& c : p.points) {
-                        Vec3<double>& f = forces_[at];
-                        const Vec3<double> next = point_force(p, c, local_[at], u_.data() + g.row, f);
-                        const Vec3<double> d = next - f;
-                        const double dw[6] = {d.x, d.y, d.z, c.y * d.z, -c.x * d.z, c.x * d.y - c.y * d.x};
-                        push(g, dw);
-                        f = next, ++at;
-                        change = std::fmax(change, std::fabs(d.x) + std::fabs(d.y) + std::fabs(d.z));
-                        scale = std::fmax(scale, std::fabs(f.z));
-                    }
-                } else if (g.kind == GroupKind::stop) {
-                    const StopState& s = stops[static_cast<std::size_t>(g.index)];
-                    double& w = w_[static_cast<std::size_t>(g.row)];
-                    const double next = std::fmax(0.0, w + (s.target - u_[static_cast<std::size_t>(g.row)]) / B_[g.row * n_ + g.row]);
-                    const double d[1] = {next - w};
+        for (int sweeps : {10, 20, 40, 100, 300, 1000, 3000}) {
+            bool settled = false;
+            for (int i = 0; i < sweeps && !settled; ++i) settled = sweep(rows);
+            w_points_ = w_, u_points_ = u_;
+            hypothesis_of_points(rows);
+            if (settled) break;
+            if (trial_and_error(rows, 6 + static_cast<int>(members_.size()), report, trace)) return;
+            w_ = w_points_, u_ = u_points_;
+        }
+        ++report.exact;
+        if (trace) trace->push_back({report.solves, 0, -1, -1, Condition::off, Check::none, 0});
+        hypothesis_of_points(rows);
+    }
+    /// Every point, stop and loop once; true if nothing changed any more.
+    bool sweep(RowSystem& rows) {
+        double change = 0, scale = 1e-300;
+        std::size_t at = 0;
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            if (g.kind == GroupKind::patch) {
+                Patch& p = patches[static_cast<std::size_t>(g.index)];
+                for (const PatchPoint& c : p.points) {
+                    Vec3<double>& f = forces_[at];
+                    const Vec3<double> next = point_force(p, c, local_[at], u_.data() + g.row, f);
+                    const Vec3<double> d = next - f;
+                    const double dw[6] = {d.x, d.y, d.z, c.y * d.z, -c.x * d.z, c.x * d.y - c.y * d.x};
+                    push(g, dw);
+                    f = next, ++at;
+                    change = std::fmax(change, std::fabs(d.x) + std::fabs(d.y) + std::fabs(d.z));
+                    scale = std::fmax(scale, std::fabs(f.z));
+                }
+            } else if (g.kind == GroupKind::stop) {
+                const StopState& s = stops[static_cast<std::size_t>(g.index)];
+                double& w = w_[static_cast<std::size_t>(g.row)];
+                const double next = std::fmax(0.0, w + (s.target - u_[static_cast<std::size_t>(g.row)]) / B_[g.row * n_ + g.row]);
+                const double d[1] = {next - w};
+                push(g, d);
+                change = std::fmax(change, std::fabs(d[0])), scale = std::fmax(scale, next);
+            } else {
+                for (int r = 0; r < g.rows; ++r) {
+                    const int i = g.row + r;
+                    const double b = B_[i * n_ + i];
+                    double d[most_rows] = {};
+                    d[r] = b > 0 ? (wanted(g, r) - u_[static_cast<std::size_t>(i)]) / b : 0.0;
                     push(g, d);
-                    change = std::fmax(change, std::fabs(d[0])), scale = std::fmax(scale, next);
-                } else {
-                    for (int r = 0; r < g.rows; ++r) {
-                        const int i = g.row + r;
-                        const double b = B_[i * n_ + i];
-                        double d[most_rows] = {};
-                        d[r] = b > 0 ? (wanted(g, r) - u_[static_cast<std::size_t>(i)]) / b : 0.0;
-                        push(g, d);
-                        change = std::fmax(change, std::fabs(d[r]));
-                    }
+                    change = std::fmax(change, std::fabs(d[r]));
                 }
             }
-            if (change <= 1e-13 * scale) break;
         }
-        // what the points found, as conditions of their contacts
-        at = 0;
+        return change <= 1e-13 * scale;
+    }
+    /// What the points found, as conditions of their contacts.
+    void hypothesis_of_points(RowSystem& rows) {
+        double scale = 1e-300;
+        for (const Vec3<double>& f : forces_) scale = std::fmax(scale, f.z);
+        std::size_t at = 0;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
             if (g.kind == GroupKind::stop) stops[static_cast<std::size_t>(g.index)].on = w_[static_cast<std::size_t>(g.row)] > 0;
             if (g.kind != GroupKind::patch) continue;
             Patch& p = patches[static_cast<std::size_t>(g.index)];
-            int bearing = 0;
+            int bearing = 0, sticking = 0;
             p.grip = Grip::off;
+            p.stuck = p.slid = p.slid_again = p.pivoted = false;
+            p.by_points = true;
             for (std::size_t i = 0; i < p.points.size(); ++i) {
                 PatchPoint& c = p.points[i];
                 const Vec3<double>& f = forces_[at++];
-                c.pressure = f.z;
-                if (f.z <= 0) continue;
+                c.pressure = f.z, c.fx = f.x, c.fy = f.y;
+                if (f.z <= 1e-9 * scale) continue;
                 if (bearing++ == 0) p.i = static_cast<int>(i);
                 p.j = static_cast<int>(i);
-                const bool slips = std::hypot(f.x, f.y) > p.material.mu_d * f.z * (1 - 1e-9);
-                if (p.grip != Grip::stick) p.grip = slips ? Grip::slip : Grip::stick;
+                const double friction = std::hypot(f.x, f.y);
+                if (friction > 0) c.dx = -f.x / friction, c.dy = -f.y / friction;
+                const Slip s = slip_of(p, c, u_.data() + g.row);
+                c.speed = std::fmax(1e-9, std::hypot(s.x, s.y));
+                if (friction < p.material.mu_d * f.z * (1 - 1e-6)) p.pivot = static_cast<int>(i), ++sticking;
             }
+            if (bearing > 0) p.grip = sticking == bearing ? Grip::stick : sticking == 1 ? Grip::pivot : sticking == 0 ? Grip::slip : Grip::stick;
             p.kind = bearing <= 1 ? Shape2::point : bearing == 2 ? Shape2::line : p.shape;
+            if (p.kind == Shape2::line && p.shape == Shape2::line) p.i = p.hull[0], p.j = p.hull[1];
             std::copy(w_.begin() + g.row, w_.begin() + g.row + 6, p.w);
         }
     }
@@ -524,26 +625,59 @@ private:
         const double* I = s.inverse;
         const Vec3<double> stick = {I[0] * want.x + I[1] * want.y + I[2] * want.z, I[3] * want.x + I[4] * want.y + I[5] * want.z, I[6] * want.x + I[7] * want.y + I[8] * want.z};
         if (stick.z >= 0 && std::hypot(stick.x, stick.y) <= p.material.mu_s * stick.z) return stick;
-        // slip: f = fz (-mu d, 1) with d along the mean motion; d turns until it fits
-        const double mu = p.material.mu_d, x0 = slip_x(p.u0, c), y0 = slip_y(p.u0, c);
-        double dx = now.z > 0 && std::hypot(now.x, now.y) > 0 ? -now.x : -stick.x, dy = now.z > 0 && std::hypot(now.x, now.y) > 0 ? -now.y : -stick.y;
-        double length = std::hypot(dx, dy);
-        if (length > 0) dx /= length, dy /= length;
-        double fz = 0;
-        for (int turn = 0; turn < 60; ++turn) {
-            const double response = B[8] - mu * (B[6] * dx + B[7] * dy);
-            fz = want.z / (response > 1e-9 * B[8] ? response : 1e-9 * B[8]);
-            const double fx = -mu * dx * fz, fy = -mu * dy * fz;
-            const double mx = 0.5 * (x0 + vx + B[0] * fx + B[1] * fy + B[2] * fz), my = 0.5 * (y0 + vy + B[3] * fx + B[4] * fy + B[5] * fz);
-            length = std::hypot(mx, my);
-            if (length < 1e-14) break;
-            double nx = mx / length, ny = my / length;
-            const double moved = std::hypot(nx - dx, ny - dy);
-            if (turn > 8) nx += dx, ny += dy, length = std::fmax(1e-300, std::hypot(nx, ny)), nx /= length, ny /= length;
-            dx = nx, dy = ny;
-            if (moved < 1e-14) break;
+        return slip_force(p, c, B, vx, vy, want.z, now);
+    }
+    /// f = fz (-mu d, 1) with d along the mean slip: the angle of d at which the slip across it vanishes, searched round
+    /// the circle and then by halving.
+    Vec3<double> slip_force(const Patch& p, const PatchPoint& c, const double* B, double vx, double vy, double wanted_z, const Vec3<double>& now) const {
+        const double mu = p.material.mu_d, rest = 1 - c.share, stuck = 1 - 2 * c.share;
+        const double x0 = c.share * slip_x(p.u0, c) - stuck * slip_x(p.target, c), y0 = c.share * slip_y(p.u0, c) - stuck * slip_y(p.target, c);
+        struct At { double across, along, fz, dx, dy; };
+        auto at = [&](double angle) {
+            At a;
+            a.dx = std::cos(angle), a.dy = std::sin(angle);
+            const double response = B[8] - mu * (B[6] * a.dx + B[7] * a.dy);
+            if (response <= 1e-12 * B[8]) {  // no force can hold it; what an ever larger one would do
+                const double gx = B[2] - mu * (B[0] * a.dx + B[1] * a.dy), gy = B[5] - mu * (B[3] * a.dx + B[4] * a.dy);
+                a.fz = INFINITY, a.across = a.dx * gy - a.dy * gx, a.along = a.dx * gx + a.dy * gy;
+                return a;
+            }
+            a.fz = wanted_z / response;
+            const double fx = -mu * a.dx * a.fz, fy = -mu * a.dy * a.fz;
+            const double mx = x0 + rest * (vx + B[0] * fx + B[1] * fy + B[2] * a.fz), my = y0 + rest * (vy + B[3] * fx + B[4] * fy + B[5] * a.fz);
+            a.across = a.dx * my - a.dy * mx, a.along = a.dx * mx + a.dy * my;
+            return a;
+        };
+        auto halve = [&](double low, double high, bool negative) {
+            At middle = at(0.5 * (low + high));
+            for (int halving = 0; halving < 50; ++halving) {
+                const double angle = 0.5 * (low + high);
+                middle = at(angle);
+                ((middle.across < 0) == negative ? low : high) = angle;
+            }
+            return middle;
+        };
+        auto force = [&](const At& a) { return Vec3<double>{-mu * a.dx * a.fz, -mu * a.dy * a.fz, a.fz}; };
+        if (now.z > 0 && (now.x != 0 || now.y != 0)) {  // near the direction of the last sweep
+            const double angle = std::atan2(-now.y, -now.x), reach = 0.02;
+            const At low = at(angle - reach), high = at(angle + reach);
+            if (std::isfinite(low.fz) && std::isfinite(high.fz) && low.along > 0 && high.along > 0 && (low.across < 0) != (high.across < 0)) return force(halve(angle - reach, angle + reach, low.across < 0));
         }
-        return {-mu * dx * fz, -mu * dy * fz, fz};
+        constexpr int sectors = 24;
+        constexpr double sector = 6.283185307179586 / sectors;
+        At best{INFINITY, -INFINITY, 0, 1, 0};
+        const double start = std::atan2(y0 + rest * vy, x0 + rest * vx);
+        At before = at(start);
+        for (int k = 1; k <= sectors; ++k) {
+            At after = at(start + k * sector);
+            if ((std::isfinite(before.fz) || std::isfinite(after.fz)) && (before.across < 0) != (after.across < 0)) {
+                const At middle = halve(start + (k - 1) * sector, start + k * sector, before.across < 0);
+                if (std::isfinite(middle.fz) && middle.along > best.along) best = middle;
+            }
+            before = after;
+        }
+        if (!std::isfinite(best.fz) || best.along < 0) return {0, 0, 0};
+        return force(best);
     }
 
     // --- results ---------------------------------------------------------------------------------------------------------
@@ -589,22 +723,40 @@ private:
             c.pressure = std::fmax(c.pressure, share * outside_hull(p, cop).distance);
             double opening = u[2] - p.target[2] + (u[3] - p.target[3]) * cop.y - (u[4] - p.target[4]) * cop.x;  // where the force acts
             c.complementarity = std::fmax(c.complementarity, share * std::fabs(opening));
-            const double mu = p.grip == Grip::slip ? p.material.mu_d : p.material.mu_s;
-            c.cone = std::fmax(c.cone, share * (std::hypot(w[0], w[1]) / w[2] - mu) / std::fmax(1.0, mu));
-            if (p.grip != Grip::slip || mu <= 0) continue;
-            // friction against the mean slip: what the points could dissipate at most, less what they do
-            double mean[6], most = 0, done = 0, fastest = 0;
-            for (int r = 0; r < 6; ++r) mean[r] = 0.5 * (p.u0[r] + u[r]);
-            for (const PatchPoint& q : p.points) {
-                const double speed = std::hypot(slip_x(mean, q), slip_y(mean, q));
-                most += mu * std::fmax(0.0, q.pressure) * speed, fastest = std::fmax(fastest, speed);
+            if (p.by_points) {
+                certify_points(p, u, share / w[2], c);
+                continue;
             }
-            done = -(w[0] * mean[0] + w[1] * mean[1] + w[5] * mean[5]);
-            if (fastest > 1e-9) c.dissipation = std::fmax(c.dissipation, share * std::fabs(most - done) / (w[2] * std::fmax(mu, 1e-12) * fastest));
+            c.cone = std::fmax(c.cone, share * (std::hypot(w[0], w[1]) / w[2] - p.material.mu_s) / std::fmax(1.0, p.material.mu_s));
+            if (p.grip == Grip::stick || p.material.mu_d <= 0) continue;
+            // friction of the points, and what is left of the whole when it is taken away
+            double left[3] = {w[0], w[1], w[5]};
+            for (PatchPoint& q : p.points) {
+                const bool sticks = p.grip == Grip::pivot && &q == &p.points[static_cast<std::size_t>(p.pivot)];
+                if (!sticks) q.fx = -p.material.mu_d * q.pressure * q.dx, q.fy = -p.material.mu_d * q.pressure * q.dy;
+                add_tangential(left, q, -q.fx, -q.fy);
+            }
+            c.dissipation = std::fmax(c.dissipation, share * (std::hypot(left[0], left[1]) + std::fabs(left[2]) / std::fmax(p.size, 1e-3)) / w[2]);
+            certify_points(p, u, share / w[2], c);
         }
         report.valid &= c.normal_force < 1e-6 && c.approach < 1e-6 && c.complementarity < 1e-6 && c.cone < 1e-6 && c.dissipation < 1e-5 && c.pressure < 1e-6;
     }
 
+    /// Each point: friction within the cone, at its bound where the point slips, and against the slip.
+    static void certify_points(const Patch& p, const double* u, double per_force, Certificate& c) {
+        for (const PatchPoint& q : p.points) {
+            const double f = std::hypot(q.fx, q.fy);
+            c.cone = std::fmax(c.cone, per_force * (f - p.material.mu_s * q.pressure) / std::fmax(1.0, p.material.mu_s));
+            const double end = std::hypot(slip_x(u, q) - slip_x(p.target, q), slip_y(u, q) - slip_y(p.target, q));
+            if (q.pressure <= 0 || end < 1e-7) continue;  // it sticks
+            const Slip m = slip_of(p, q, u);
+            const double speed = std::fmax(1e-300, std::hypot(m.x, m.y)), limit = p.material.mu_d * q.pressure;
+            c.dissipation = std::fmax(c.dissipation, per_force * std::hypot(q.fx + limit * m.x / speed, q.fy + limit * m.y / speed));
+        }
+    }
+
+    struct Memory { int a, b; Grip grip; };
+    Vec<Memory> memory_;
     int n_ = 0, k_ = 0;
     double force_scale_ = 1;
     Vec<int> order_, island_, members_, columns_;
@@ -617,7 +769,7 @@ private:
     Vec<Failure> failures_;
     Vec<Vec3<double>> forces_;
     Vec<PointSystem> local_;
-    std::size_t total_points_ = 0;
+    Vec<double> w_points_, u_points_;
 };
 
 UKEMI_END

@@ -50,6 +50,7 @@ public:
             if (t < left) ++report.splits;
             left = t < left ? left - t : 0.0;
             touch(q, v);
+            solver_.remember();
             keep_forces(t, h);
         }
         for (const Found& f : detector_.found)
@@ -90,7 +91,7 @@ public:
 
 private:
     static constexpr double margin = 0.01;      // nearer points are looked at closely [m]
-    static constexpr double impact_speed = 1e-4;  // slower approach is met without an impact [m/s]: 0.1 um in a step of 1 ms
+    static constexpr double impact_speed = 1e-3;  // slower approach is met without an impact [m/s]: half a um in a step of 1 ms
     static constexpr double push_out = 0.1;     // share of a penetration that a step takes back
     static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
 
@@ -150,18 +151,18 @@ private:
         solver_.patch_count = 0;
         for (const Found& f : detector_.found) {
             if (!f.touches) continue;
-            const Vec3<double> at = place(X[f.a], f.local) - f.normal * f.radius;
+            const Vec3<double> n = normal_at(f, X), at = place(X[f.a], f.local) - n * f.radius;
             Patch* patch = nullptr;
             for (std::size_t i = 0; i < solver_.patch_count && !patch; ++i) {
                 Patch& p = solver_.patches[i];
                 const Vec3<double> z = {p.frame.R.xz, p.frame.R.yz, p.frame.R.zz};
-                if (p.a == f.a && p.b == f.b && (f.b >= 0 || p.link_b == f.link_b) && dot(z, f.normal) > 0.9999) patch = &p;
+                if (p.a == f.a && p.b == f.b && (f.b >= 0 || p.link_b == f.link_b) && dot(z, n) > 0.9999) patch = &p;
             }
             if (!patch) {
                 if (solver_.patch_count == solver_.patches.size()) solver_.patches.emplace_back();
                 patch = &solver_.patches[solver_.patch_count++];
                 patch->a = f.a, patch->b = f.b, patch->link_a = f.link_a, patch->link_b = f.link_b, patch->material = f.material;
-                const Vec3<double> n = f.normal, t = across(n), s = cross(n, t);
+                const Vec3<double> t = across(n), s = cross(n, t);
                 patch->frame = {{t.x, s.x, n.x, t.y, s.y, n.y, t.z, s.z, n.z}, at};
                 patch->surface = f.b < 0 ? tmul(patch->frame.R, f.velocity) : Vec3<double>{0, 0, 0};
                 patch->points.clear();
@@ -170,7 +171,7 @@ private:
             const Vec3<double> r = tmul(patch->frame.R, at - patch->frame.p);
             bool known = false;
             for (const PatchPoint& c : patch->points) known |= std::hypot(c.x - r.x, c.y - r.y) < 1e-6;
-            if (!known) patch->points.push_back({r.x, r.y, f.gap, f.radius, 0, 1, 0, 0});
+            if (!known) patch->points.push_back({r.x, r.y, f.gap, f.radius, 0, 1, 0, 1, 0, 0, 0, 0});
         }
         for (std::size_t i = 0; i < solver_.patch_count; ++i) {  // the origin among the points
             Patch& p = solver_.patches[i];
@@ -221,8 +222,11 @@ private:
         }
         if (!loops) return;
         loops->jacobian(q, v, loop_H_.data(), loop_rate_.data(), loop_error_.data());
-        for (int l = 0; l < loops->loops(); ++l)
-            rows_.add_rows(l, loops->rows(l), loops->body(l, 0), loops->body(l, 1), loop_H_.data() + static_cast<std::size_t>(solver_.loop_row[static_cast<std::size_t>(l)]) * nv_);
+        for (int l = 0; l < loops->loops(); ++l) {
+            int count;
+            const int* bodies = loops->bodies(l, &count);
+            if (loops->rows(l) > 0) rows_.add_rows(l, loops->rows(l), bodies, count, loop_H_.data() + static_cast<std::size_t>(solver_.loop_row[static_cast<std::size_t>(l)]) * nv_);
+        }
     }
     void prepare_loops() {
         solver_.loop_row.clear();
@@ -302,8 +306,8 @@ private:
         for (StopState& s : solver_.stops) {
             const Stop& stop = scene_.stops[static_cast<std::size_t>(s.stop)];
             const double gap = s.sign > 0 ? q[stop.iq] - stop.lower : stop.upper - q[stop.iq];
-            s.target = -s.u0 - 2 * gap / t;  // ends exactly at the stop
-            s.target = std::fmin(s.target, std::fmax(0.0, -2 * gap / t));
+            // ends exactly at the stop; a joint that is far outside may come back but is not thrown
+            s.target = gap < -10 * stop_reach ? 0.0 : std::fmin(-s.u0 - 2 * gap / t, std::fmax(0.0, -2 * gap / t));
         }
         for (std::size_t r = 0; r < solver_.loop_target.size() && loops; ++r) solver_.loop_target[r] = -0.5 * t * loop_rate_[r];
     }

@@ -72,12 +72,12 @@ public:
         H[static_cast<std::size_t>(g.store + place_[static_cast<std::size_t>(iv)])] = sign;
         groups.push_back(g);
     }
-    /// Given rows (dense, nv wide) between two bodies.
-    void add_rows(int index, int rows, int a, int b, const double* dense) {
+    /// Given rows (dense, nv wide) that feel some bodies.
+    void add_rows(int index, int rows, const int* bodies, int count, const double* dense) {
         Group& g = begin(GroupKind::loop, index, rows);
-        for (int end : {a, b}) {
-            add_path(end);
-            if (end >= 0) g.root = join(g.root, root_[static_cast<std::size_t>(end)]);
+        for (int i = 0; i < count; ++i) {
+            add_path(bodies[i]);
+            g.root = join(g.root, root_[static_cast<std::size_t>(bodies[i])]);
         }
         finish(g);
         for (int d = g.dofs; d < g.dofs_end; ++d)

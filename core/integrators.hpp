@@ -1,6 +1,6 @@
 // Time integration of a tree on its configuration manifold.
 //
-// Semi-implicit Euler, the classical fourth-order Runge-Kutta method, and Dormand and Prince's embedded 5(4) pair with
+// Semi-implicit Euler (with stiff joints implicit, see implicit.hpp), the classical fourth-order Runge-Kutta method, and Dormand and Prince's embedded 5(4) pair with
 // step control. The Runge-Kutta methods work in a chart around the state at the start of the step, where rotations are
 // rotation vectors (Munthe-Kaas): the solution never leaves the manifold and the order is kept.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace ukemi {
 
-enum class Method { semi_implicit, rk4, adaptive };
+enum class Method { semi_implicit, implicit, rk4, adaptive };
 
 /// Accelerations of the mechanism at (t, q, v).
 using Accelerations = std::function<void(double t, const double* q, const double* v, double* a)>;
@@ -24,10 +24,13 @@ public:
         : tree_(tree), k_(kernels()), method_(method), rtol_(rtol), atol_(atol), nq_(static_cast<std::size_t>(tree.nq)), nv_(static_cast<std::size_t>(tree.nv)),
           stages_(7 * 2 * nv_), x_(nv_), v_(nv_), q_(nq_), q_new_(nq_), v_new_(nv_) {}
 
-    long evaluations = 0, rejected = 0;
+    Method method() const { return method_; }
+    long evaluations = 0;
     /// Adaptive steps that kept less than the tolerance at the smallest step: near singular poses, and where the torques
     /// jump, smaller steps bring nothing.
     long rough = 0;
+    /// Accelerations are not known better than this; whoever computes them may raise it. No smaller step removes it.
+    double noise = 0;
     /// Called with every accepted state, which it may correct: loops are closed here.
     std::function<void(double* q, double* v)> on_accept;
 
@@ -35,6 +38,7 @@ public:
     bool advance(const Accelerations& acceleration, double t, double dt, double* q, double* v) {
         switch (method_) {
             case Method::semi_implicit:
+            case Method::implicit:  // the same step, with accelerations of the implicit tree
                 semi_implicit(acceleration, t, dt, q, v);
                 if (on_accept) on_accept(q, v);
                 return true;
@@ -77,6 +81,7 @@ private:
 
     /// One step; the result stays in q_new_, v_new_ until it is accepted.
     void runge_kutta(const Tableau& tableau, const Accelerations& acceleration, double t, double dt, const double* q, const double* v) {
+        noise = 0;
         for (int s = 0; s < tableau.stages; ++s) {
             combine(tableau.a[s], s, dt, v);
             k_.retract(tree_, q, x_.data(), q_.data());
@@ -110,8 +115,8 @@ private:
         for (std::size_t i = 0; i < nv_; ++i) {
             double ex = 0, ev = 0;
             for (int s = 0; s < 7; ++s) ex += error_weights[s] * rate(s)[i], ev += error_weights[s] * accel(s)[i];
-            const double scale_x = atol_ + rtol_ * std::max(1.0, std::fabs(x_[i]));
-            const double scale_v = atol_ + rtol_ * std::max({1.0, std::fabs(v[i]), std::fabs(v_new_[i])});
+            const double scale_x = atol_ + rtol_ * std::max(1.0, std::fabs(x_[i])) + dt * dt * noise;
+            const double scale_v = atol_ + rtol_ * std::max({1.0, std::fabs(v[i]), std::fabs(v_new_[i])}) + dt * noise;
             worst = std::max({worst, std::fabs(dt * ex) / scale_x, std::fabs(dt * ev) / scale_v});
             if (std::isnan(ex) || std::isnan(ev)) return INFINITY;
         }
@@ -133,7 +138,6 @@ private:
                 t = last ? end : t + h;
                 if (!last || factor < 1) step_ = std::max(h * factor, smallest_step * dt);
             } else {
-                ++rejected;
                 if (h <= smallest_step * dt) return false;
                 step_ = std::max(h * factor, smallest_step * dt);
             }

@@ -5,12 +5,15 @@
 #include <cstdint>
 
 #include "aba.hpp"
+#include "checks.hpp"
 #include "closed.hpp"
 #include "contact_step.hpp"
 #include "crba.hpp"
 #include "factor.hpp"
+#include "impulse.hpp"
 #include "kinematics.hpp"
 #include "rnea.hpp"
+#include "springs.hpp"
 
 UKEMI_BEGIN
 
@@ -55,6 +58,12 @@ struct ForwardDynamics {
     template <class T> static void run(const Batch& b, std::ptrdiff_t i, void* scratch) {
         Arena arena{static_cast<char*>(scratch)};
         aba<T>(*b.tree, in<T>(b.q, i), in<T>(b.v, i), in<T>(b.x, i), in<T>(b.external, i), vec(b.gravity), work<T>(*b.tree, arena), out<T>(b, i));
+    }
+};
+struct ImpulseResponse {
+    template <class T> static void run(const Batch& b, std::ptrdiff_t i, void* scratch) {
+        Arena arena{static_cast<char*>(scratch)};
+        impulse_response<T>(*b.tree, in<T>(b.q, i), in<T>(b.x, i), in<T>(b.external, i), ForwardDynamics::work<T>(*b.tree, arena), out<T>(b, i));
     }
 };
 struct InverseDynamics {
@@ -143,6 +152,9 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::solve,
     ukemi::UKEMI_LEVEL::retract,
     ukemi::UKEMI_LEVEL::chart_rate,
+    ukemi::UKEMI_LEVEL::all_finite,
+    ukemi::UKEMI_LEVEL::unit_quaternions,
+    ukemi::UKEMI_LEVEL::find_leaves,
     ukemi::UKEMI_LEVEL::closed_bytes,
     ukemi::UKEMI_LEVEL::closed_dynamics,
     ukemi::UKEMI_LEVEL::closed_prepare,
@@ -150,6 +162,7 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::closed_state,
     ukemi::UKEMI_LEVEL::closed_errors,
     ukemi::UKEMI_LEVEL::closed_wrenches,
+    ukemi::UKEMI_LEVEL::closed_prepared_wrenches,
     ukemi::UKEMI_LEVEL::closed_spring_torques,
     ukemi::UKEMI_LEVEL::closed_jacobian,
     ukemi::UKEMI_LEVEL::closed_pivots,
@@ -158,4 +171,9 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::run_filter_step,
     ukemi::UKEMI_LEVEL::run_plan,
     ukemi::UKEMI_LEVEL::make_contact_engine,
+    ukemi::UKEMI_LEVEL::sweep<ukemi::UKEMI_LEVEL::ImpulseResponse>,
+    ukemi::UKEMI_LEVEL::psi_bytes,
+    ukemi::UKEMI_LEVEL::inverse_inertia,
+    ukemi::UKEMI_LEVEL::springs,
+    ukemi::UKEMI_LEVEL::kick_and_drift,
 };

@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include "contact_scene.hpp"
+#include "particles_vec.hpp"
 #include "types.hpp"
 
 namespace ukemi {
@@ -35,15 +36,20 @@ struct Kernels {
     void (*solve)(const Tree&, const double* L, double* x);
     void (*retract)(const Tree&, const double* q0, const double* x, double* q);
     void (*chart_rate)(const Tree&, const double* x, const double* q, const double* v, double* rate);
+    // see checks.hpp and aba.hpp
+    bool (*all_finite)(const double* x, std::ptrdiff_t n);
+    bool (*unit_quaternions)(const Tree&, const double* q, std::ptrdiff_t states);
+    void (*find_leaves)(Tree&);
     // closed chains, see closed.hpp; `memory` holds closed_bytes(tree, loops) bytes, aligned to 64
     std::size_t (*closed_bytes)(const Tree&, const Loops&);
-    void (*closed_dynamics)(const Tree&, const Loops&, const double* q, const double* v, const double* tau, const double* external, const double* gravity,
+    double (*closed_dynamics)(const Tree&, const Loops&, const double* q, const double* v, const double* tau, const double* external, const double* gravity,
                             void* memory, double* a, double* lambda);
     void (*closed_prepare)(const Tree&, const Loops&, const double* q, const double* v, bool careful, void* memory);
     void (*closed_respond)(const Tree&, const Loops&, const double* q, void* memory, const double* change, double* impulse, double* dv);
     void (*closed_state)(const Tree&, const Loops&, const double* q, const double* v, void* memory, double* error, double* rate);
     void (*closed_errors)(const Tree&, const Loops&, void* memory, double* error, double* rate);
-    double (*closed_wrenches)(const Tree&, const Loops&, const double* q, const double* v, const double* lambda, bool springs, void* memory, double* out);
+    double (*closed_wrenches)(const Tree&, const Loops&, const double* q, const double* v, const double* lambda, void* memory, double* out);
+    void (*closed_prepared_wrenches)(const Tree&, const Loops&, const double* lambda, void* memory, double* out);
     void (*closed_spring_torques)(const Tree&, const Loops&, const double* q, const double* v, void* memory, double* out);
     void (*closed_jacobian)(const Tree&, const Loops&, const double* q, const double* v, void* memory, double* H, double* rate_v);
     const double* (*closed_pivots)(const Tree&, const Loops&, void* memory);
@@ -54,6 +60,14 @@ struct Kernels {
     int (*plan_solve)(PlanData&);
     // contacts, see contact_step.hpp; the scene must outlive the engine
     ContactEngine* (*make_contact_engine)(const Tree&, const ContactScene&);
+    // impulses, see impulse.hpp; `memory` holds psi_bytes(tree, m) bytes, aligned to 64
+    Kernel impulse_response;
+    std::size_t (*psi_bytes)(const Tree&, int m);
+    void (*inverse_inertia)(const Tree&, const double* q, const int* links, int m, void* memory, double* out);
+    // particles, see springs.hpp
+    void (*springs)(const particles::Link*, std::size_t count, const double* x, const double* v, double* f);
+    void (*kick_and_drift)(const int* which, std::size_t count, double h, const double* inverse_mass, const double* gravity, const double* steady, double* x,
+                           double* v, double* f);
 };
 
 /// The best level for this processor, chosen once.

@@ -35,7 +35,7 @@ struct Body {
     int iq, iv, nq, nv;      ///< where its coordinates and velocities start, and how many they are
     bool turned;             ///< R_tree differs from the identity
     bool armed;              ///< some armature is not zero
-    int elastic;             ///< index into Tree::elastic, -1 without springs and dampers
+    int leaf;                ///< index into Tree::leaves, -1 if something hangs on it (or its joint has no constants)
     Mat3<double> R_tree;     ///< orientation of the joint frame in the parent body
     Vec3<double> p_tree;     ///< its place there [m]
     double mass;             ///< [kg]
@@ -44,6 +44,19 @@ struct Body {
     Vec3<double> axis;       ///< joint axis (revolute, prismatic), first axis (universal), normal (planar)
     Vec3<double> axis2;      ///< second axis (universal), in-plane x (planar)
     double armature[6];      ///< added to the diagonal of the inertia matrix
+    int coupled;             ///< 0, or 1 + the index into Tree::joint_inertias of what is added beside the diagonal
+};
+
+/// What a joint adds to its block of the inertia matrix beside the diagonal: nv x nv, row-major, zeros on the diagonal.
+struct JointInertia { double matrix[36]; };
+
+/// What the articulated-body algorithm knows of a body that carries no other, whatever the state.
+struct Leaf {
+    Sym3<double> J_inv;      ///< spherical joint: J^-1, G = C J^-1 and, in I.M, M - G C^T
+    Mat3<double> G;
+    Vec3<double> gf, gn;     ///< revolute joint: U / D, 1 / D, and the inertia that the parent feels
+    double d;
+    Inertia<double> I;
 };
 
 /// Spring and damper of one joint: tau = -dU/dq - damping v with U = 1/2 d^T stiffness d,
@@ -53,6 +66,13 @@ struct Elastic {
     double stiffness[36];    ///< nv x nv, row-major
     double damping[36];
     double rest[7];          ///< nq
+};
+
+/// A spring and damper across several joints, on coordinates that are angles or distances: U = 1/2 d^T stiffness d with
+/// d = q - rest.
+struct CoupledSpring {
+    std::vector<int> q, v;                         ///< where the coordinates and their rates stand
+    std::vector<double> stiffness, damping, rest;  ///< n x n, row-major; n
 };
 
 /// A named frame on a body (or on the world): what users call a link.
@@ -66,7 +86,11 @@ struct Link {
 struct Tree {
     int nq = 0, nv = 0;
     std::vector<Body> bodies;
+    std::vector<Leaf> leaves;
+    std::vector<int> quaternions;          ///< where they begin in q
     std::vector<Elastic> elastic;
+    std::vector<JointInertia> joint_inertias;
+    std::vector<CoupledSpring> springs;
     std::vector<Link> links;
     std::vector<int> dof_parent;           ///< the next freedom towards the root, -1 at the root
     std::vector<std::string> joint_names;  ///< one per body, for messages
@@ -85,26 +109,67 @@ struct Loop {
     bool elastic;
     bool axial;                  ///< a spring and damper along the line between the origins; stiffness[0], damping[0]
     double length;               ///< its slack length [m]
-    int row, rows;               ///< its first row of the constraint, and how many
-    int path, path_end;          ///< bodies between a, b and the world, the farthest first: a range of Loops::bodies
-    int dofs, dofs_end;          ///< their freedoms: a range of Loops::freedoms
-    int store;                   ///< where its rows' responses begin in the work memory, four rows side by side
 };
 
-/// Freedoms that two loops share: `count` of them from position i in the first's list and j in the second's.
-struct SharedRun { int i, j, count; };
-struct LoopPair { int first, second, runs, runs_end; };
+/// One term of a tie: the polynomial c[0] x + c[1] x^2 + c[2] x^3 + c[3] x^4 of a joint coordinate x, or of the angle
+/// by which a spherical joint is turned.
+struct TieTerm {
+    int body;
+    int q, v;      ///< where x and its rate stand (angle: the quaternion and the angular velocity)
+    bool angle;
+    double c[4];
+    int freedom;   ///< where its first freedom stands in the list of the tie's block
+    int measure = -1;  ///< of a spherical joint: instead of its angle, this one of Loops::measures
+};
+/// Other coordinates of a spherical joint, by splitting its rotation into a twist about `axis` (in the child) and a swing
+/// of that axis: the twist's angle; or how far the swing is out, as a share of the widest in its direction. The widest
+/// swings are quarters of ellipses: wide[0], wide[1] about -across, +across, wide[2], wide[3] about -/+ axis x across [rad].
+struct JointMeasure {
+    bool swing;
+    Vec3<double> axis, across;
+    double wide[4];
+};
+/// A constraint on joint coordinates: the sum of its terms (a range of Loops::terms) plus the offset is zero.
+struct Tie {
+    int term, term_end;
+    double offset;
+    double compliance = 0;  ///< 1 / stiffness against the row's acceleration; 0 is hard (see implicit.hpp)
+    double target = 0;      ///< acceleration of the row that its force must give
+};
 
-/// All loops of a structure, with everything that depends on the structure alone.
+/// Rows of the constraint that belong together (a loop's, or a tie's), and the freedoms that feel them.
+struct RowBlock {
+    int row, rows;               ///< the first row, and how many
+    int path, path_end;          ///< bodies between their ends and the world, the farthest first: a range of Loops::bodies
+    int dofs, dofs_end;          ///< their freedoms: a range of Loops::freedoms
+    int store;                   ///< where the rows' responses begin in the work memory, in packs
+    int tile, tiles;             ///< its first row of tiles, and how many
+};
+/// A row of tiles of the constraint matrix: as many rows of one block as a pack has lanes.
+struct TileRow {
+    int row, rows;   ///< its rows of the constraint
+    int first;       ///< the first column of tiles in the skyline
+    int offset;      ///< tile (r, c) is number offset + c
+};
+
+/// Freedoms that two blocks share: `count` of them from position i in the first's list and j in the second's.
+struct SharedRun { int i, j, count; };
+struct BlockPair { int first, second, runs, runs_end; };
+
+/// All loops and ties of a structure, with everything that depends on the structure alone.
 struct Loops {
     std::vector<Loop> items;
+    std::vector<Tie> ties;
+    std::vector<TieTerm> terms;
+    std::vector<JointMeasure> measures;
+    std::vector<RowBlock> blocks;      ///< of the loops, then of the ties
     int rows = 0, store = 0;
     std::vector<int> bodies, freedoms;
     std::vector<int> touched;          ///< all bodies on any path, parents before children
-    std::vector<LoopPair> pairs;       ///< loops that feel each other, first <= second
+    std::vector<BlockPair> pairs;      ///< blocks that feel each other, first <= second
     std::vector<SharedRun> runs;
-    std::vector<int> first, offset;    ///< skyline of the constraint matrix: first column of each row, where the row begins
-    int envelope = 0;
+    std::vector<TileRow> tiles;        ///< the constraint matrix in its skyline
+    int tile_count = 0;
 };
 
 }  // namespace ukemi

@@ -110,6 +110,7 @@ def _structure(model: uk.Model, rounds: int, results: Results) -> None:
 
     def change() -> None:
         world.cut(world.connect(ground, hand, ball))
+        _ = world.closed  # what the next step needs
 
     seconds = []
     for _ in range(rounds):

@@ -22,7 +22,6 @@ ukemi::Tree make_tree(const std::vector<Body>& bodies) {
         b.nv = in.kind == "revolute" ? 1 : in.kind == "spherical" ? 3 : 6;
         b.nq = b.nv == 1 ? 1 : b.nv + 1;
         b.iq = tree.nq, b.iv = tree.nv;
-        b.elastic = -1;
         const double *R = in.R, *c = in.com, *I = in.I, m = in.mass;
         b.R_tree = {R[0], R[1], R[2], R[3], R[4], R[5], R[6], R[7], R[8]};
         b.p_tree = {in.p[0], in.p[1], in.p[2]};
@@ -34,9 +33,11 @@ ukemi::Tree make_tree(const std::vector<Body>& bodies) {
         b.axis = {in.axis[0], in.axis[1], in.axis[2]};
         const int above = b.parent < 0 ? -1 : tree.bodies[b.parent].iv + tree.bodies[b.parent].nv - 1;
         for (int k = 0; k < b.nv; ++k) tree.dof_parent.push_back(k > 0 ? b.iv + k - 1 : above);
+        if (b.nq >= 4) tree.quaternions.push_back(b.iq + b.nq - 4);
         tree.nq += b.nq, tree.nv += b.nv;
         tree.bodies.push_back(b);
     }
+    table.find_leaves(tree);
     return tree;
 }
 

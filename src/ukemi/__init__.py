@@ -7,12 +7,14 @@ arrays are batch or time axes. See docs/conventions.md.
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from ukemi import particles
 from ukemi._core import set_threads, threads
 from ukemi.chain.inverse import Task
 from ukemi.chain.virtual import Directions, Spring
 from ukemi.contact.conditions import Condition
 from ukemi.contact.terrain import Ground, HeightField, Solids, Surface, stairs
 from ukemi.dynamics.forward import InertiaFactor, forward_dynamics, mass_matrix
+from ukemi.dynamics.impulse import Impact, Touch, contact_forces, impact, impulse_response, inverse_inertia
 from ukemi.dynamics.inverse import bias, inverse_dynamics
 from ukemi.dynamics.kinematics import center_of_mass, difference, integrate, jacobian, jacobian_rate, link_poses
 from ukemi.dynamics.momentum import energy, kinetic_energy, momentum, potential_energy
@@ -27,7 +29,9 @@ from ukemi.errors import (
     UnknownNameError,
 )
 from ukemi.model.builder import Builder
+from ukemi.model.figures.hand import hand
 from ukemi.model.figures.human import human
+from ukemi.model.figures.tendons import Tendons
 from ukemi.model.joints import Fixed, Free, Planar, Prismatic, Revolute, Spherical, Universal
 from ukemi.model.model import Model
 from ukemi.model.pose import Pose
@@ -37,6 +41,7 @@ from ukemi.sim.connection import Connection
 from ukemi.sim.figure import Figure
 from ukemi.sim.recording import Recording
 from ukemi.sim.simulation import Simulation
+from ukemi.sim.tie import Tie
 from ukemi.sim.world import World
 
 if TYPE_CHECKING:
@@ -91,6 +96,7 @@ __all__ = [
     "Free",
     "Ground",
     "HeightField",
+    "Impact",
     "InertiaFactor",
     "InvalidInputError",
     "Model",
@@ -109,6 +115,9 @@ __all__ = [
     "Spring",
     "Surface",
     "Task",
+    "Tendons",
+    "Tie",
+    "Touch",
     "UkemiError",
     "UkemiWarning",
     "Universal",
@@ -116,14 +125,19 @@ __all__ = [
     "World",
     "bias",
     "center_of_mass",
+    "contact_forces",
     "difference",
     "energy",
     "figure_from_clip",
     "filter_motion",
     "forward_dynamics",
+    "hand",
     "human",
+    "impact",
+    "impulse_response",
     "integrate",
     "inverse_dynamics",
+    "inverse_inertia",
     "jacobian",
     "jacobian_rate",
     "kinetic_energy",
@@ -131,6 +145,7 @@ __all__ = [
     "load",
     "mass_matrix",
     "momentum",
+    "particles",
     "potential_energy",
     "read_motion",
     "retarget",

@@ -65,7 +65,7 @@ def test_limits_of_force_and_moment_and_functions() -> None:
 
 
 def test_rules_cut_and_connect_when_conditions_come_true() -> None:
-    world = uk.World()
+    world = uk.World(allow_rigid=True)
     bob, string = pendulum(world)
     world.cut(string, when=lambda w: w.q[0] < 0.5)
     floor = world.connect(world.ground, bob["bob"], uk.Fixed(), when=lambda w: -3.0 - w.q[2])
@@ -77,3 +77,32 @@ def test_rules_cut_and_connect_when_conditions_come_true() -> None:
     assert abs(world.q[2] + 3.0) < 1e-8
     assert np.abs(world.v).max() < 1e-12
     assert floor.energy_lost > 0
+
+
+def test_torques_that_stay_follow_their_joints_through_a_cut() -> None:
+    """The elbow breaks in the middle of a step of a run with constant torques; the other joints keep theirs."""
+    model = uk.human(28)
+    torques = np.zeros(model.nv)
+    torques[model.joint("left_elbow").v] = 3.0
+    torques[model.joint("right_knee").v] = -2.0
+
+    def end(control: object) -> np.ndarray:
+        world = uk.World((0, 0, 0))
+        man = world.add(model, name="man")
+        world.cut(man.joint("left_elbow"), when=lambda w: w.time - 0.0105)
+        uk.Simulation(world, 1e-3, "rk4").run(0.02, control=control)  # type: ignore[arg-type]
+        assert world.tau[world.model.joint("man/right_knee").v] == -2.0
+        assert np.abs(world.tau).sum() == 2.0
+        return world.q
+
+    def asked(t: float, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        if len(v) == model.nv:
+            return torques
+        after = np.zeros(len(v))
+        after[freed.joint("man/right_knee").v] = -2.0
+        return after
+
+    other = uk.World()
+    other.cut(other.add(model, name="man").joint("left_elbow"))
+    freed = other.model
+    assert (end(torques) == end(asked)).all()

@@ -51,7 +51,7 @@ def test_random_loops_equal_pinocchio(seed: int, links: int, weld: bool, to_grou
     model = random_model(seed, links, kinds=("free", "spherical", "revolute"))
     rng = np.random.default_rng(seed)
     q, v = model.random(rng)
-    world = uk.World()
+    world = uk.World(allow_rigid=True)
     figure = world.add(model, name="f", q=q, v=v)
     a = "world" if to_ground else model.link_names[0]
     b = model.link_names[-1]

@@ -104,6 +104,14 @@ def test_tables_of_any_numbers_come_back(tmp_path_factory: pytest.TempPathFactor
     comes_back()
 
 
+def test_coordinates_in_radians(tmp_path: Path) -> None:
+    path = write_table(tmp_path / "ik.mot", [0, 1], {"knee_angle_r": [90, 45], "pelvis_tx": [1, 2]}, in_degrees=True)
+    table = read_table(path).in_radians()
+    assert table["knee_angle_r"] == pytest.approx([np.pi / 2, np.pi / 4])
+    assert table["pelvis_tx"].tolist() == [1, 2]
+    assert table.in_radians() is table
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

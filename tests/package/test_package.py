@@ -20,6 +20,7 @@ PACKAGE = ROOT / "src" / "ukemi"
 ROOMS = [
     "errors",
     "_core",
+    "particles",
     "model",
     "dynamics",
     "motion",
@@ -31,7 +32,9 @@ ROOMS = [
     "cli",
 ]
 #: sim asks report for a progress bar, late and only when wanted; a recording is drawn by report
-LATE = {("sim", "report"), ("dynamics_filter", "report")}
+#: particles stand alone; only their conversion asks for the figure it converts
+LATE = {("sim", "report"), ("dynamics_filter", "report"), ("particles", "model"), ("particles", "dynamics")}
+PAGES = ["index", "chains", "hand", "particles", "motion", "filter"]
 
 
 def test_every_public_name_exists_and_nothing_else_is_exported() -> None:
@@ -79,7 +82,7 @@ def test_the_stub_names_what_the_core_has() -> None:
             assert re.findall(r"(\w+): ", signature.split(")")[0]) == arguments, (name, signature)
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/index.md", "docs/chains.md", "docs/motion.md", "docs/filter.md"])
+@pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}.md" for name in PAGES)])
 def test_snippets_in_the_documentation_run(page: str, tmp_path: Path) -> None:
     snippets = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), flags=re.DOTALL)
     assert snippets

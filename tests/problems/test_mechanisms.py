@@ -48,6 +48,18 @@ def follow(
     return states
 
 
+@pytest.mark.parametrize("k", range(0, 40, 3))
+def test_singular_poses_are_passed_wherever_the_steps_fall(problem: Load, k: int) -> None:
+    """Adaptive steps that fall on the singular pose of A02 neither shrink to nothing nor take garbage forces."""
+    world, _ = mechanisms.n_fourbar(problem("A02_n_fourbar_N2").given, 2)
+    start = world.energy()
+    dt = 1e-3 * (1 + 0.013 * k)
+    for _ in range(3):  # uprights pass the horizontal twice
+        uk.Simulation(world, dt, "adaptive", rtol=1e-12, atol=1e-13).step(None, int(0.5 / dt))
+        assert abs(world.energy() - start) < 1e-7
+        assert np.ptp(np.abs(world.q)) < 1e-7
+
+
 @pytest.mark.parametrize(("integrator", "best"), [("adaptive", 2e-11), ("rk4", 5e-11)])
 def test_a02_passes_its_singular_poses(problem: Load, integrator: IntegratorName, best: float) -> None:
     """Straight through, no branch switched: all uprights stay parallel. Best peer: 2e-11 m."""

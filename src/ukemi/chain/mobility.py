@@ -1,25 +1,28 @@
 """Mobility of closed chains: generalized coordinates chosen automatically [SV00 II].
 
 All joints, those of the tree and those of the virtual links, are the coordinates theta_J. The velocity of every virtual
-link must equal that of its real link: J_C theta_J_dot = 0 (eq. 9-12). Independent rows and columns are found by QR with
-pivoting, so that J_S is as well conditioned as the pose allows; H, W and S follow (eq. 14-17, Fig. 5, 6).
+link must equal that of its real link: J_C theta_J_dot = 0 (eq. 9-12); ties between coordinates are further rows of J_C.
+Independent rows and columns are found by QR with pivoting, so that J_S is as well conditioned as the pose allows; H, W
+and S follow (eq. 14-17, Fig. 5, 6).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from ukemi import _core
 from ukemi.chain.freedoms import actuated_freedoms, coordinate_names
-from ukemi.chain.virtual import VirtualLink, closed_chain, subspace, subspace_rate
+from ukemi.chain.virtual import VirtualLink, loop_joint, subspace, subspace_rate
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.errors import InvalidInputError, SingularError, UnknownNameError
 from ukemi.model.arrays import Array
 from ukemi.model.joints import Fixed
 from ukemi.model.model import Model
 
+WELD = Fixed()
 #: singular values below this share of the largest count as zero
 RANK = 1e-9
 #: a chosen set of dependent columns worse conditioned than this is refused
@@ -59,7 +62,7 @@ class Mobility:
         joints, rows = len(self.coordinates), len(self.J_C)
         rank = rows - len(self.redundant)
         lines = [
-            f"{joints} joint freedoms, {rows} loop equations, {rank} of them independent:",
+            f"{joints} joint freedoms, {rows} equations of loops and ties, {rank} of them independent:",
             f"{joints} - {rank} = {self.dof} freedoms of the whole.",
         ]
         if self.independent:
@@ -81,22 +84,23 @@ class Mobility:
 def find_mobility(
     model: Model,
     virtual: Sequence[VirtualLink],
-    names: Sequence[str],
+    ties: Mapping[str, _core.Tie],
     q: Array,
     v: Array,
     independent: Sequence[str | int] | None = None,
     actuated: Sequence[str | int] | None = None,
 ) -> Mobility:
-    """Mobility of a model with virtual links (named) at the state (q, v)."""
-    closing = [(link, name) for link, name in zip(virtual, names, strict=True) if link.axial is None]
-    welds = [replace(link, joint=Fixed()) for link, _ in closing]
-    chain = closed_chain(model, welds)
+    """Mobility of a model with virtual links and ties at the state (q, v)."""
+    weld = loop_joint(WELD)
+    welds = [_core.Loop(model.tree, weld, link.a, link.frame_a, link.b, link.frame_b) for link in virtual]
+    chain = _core.ClosedChain(model.tree, welds, list(ties.values()))
     H6, rate = chain.jacobian(q, v)
     _, relative = chain.state(q, v)
     poses = {-1: np.eye(4), **dict(enumerate(link_poses(model, q)))}
     columns, labels, drift = [], list(coordinate_names(model)), []
-    for k, (link, name) in enumerate(closing):
-        R_AB = (poses[link.a] @ link.X_a.matrix)[:3, :3].T @ (poses[link.b] @ link.X_b.matrix)[:3, :3]
+    for k, link in enumerate(virtual):
+        name = link.name
+        R_AB = (poses[link.a] @ link.frame_a)[:3, :3].T @ (poses[link.b] @ link.frame_b)[:3, :3]
         J_n = subspace(link.joint, R_AB)
         block = np.zeros((len(H6), J_n.shape[1]))
         block[6 * k : 6 * k + 6] = -J_n
@@ -105,7 +109,8 @@ def find_mobility(
         drift.append(subspace_rate(link.joint, R_AB, relative[6 * k : 6 * k + 6]))
     J_C = np.concatenate([H6, *columns], axis=1)
     # J_C_dot theta_J_dot: of the tree, less what the virtual joints' own subspaces turn
-    J_C_dot_v = rate - np.concatenate([*drift, np.zeros(0)])
+    J_C_dot_v = rate - np.concatenate([*drift, np.zeros(len(ties))])
+    equations = [f"{link.name} {direction}" for link in virtual for direction in DIRECTIONS] + list(ties)
 
     independent_rows, redundant_rows = _independent_rows(J_C)
     J_Cm = J_C[independent_rows]
@@ -128,7 +133,7 @@ def find_mobility(
         tuple(labels),
         tuple(labels[i] for i in rest),
         tuple(labels[i] for i in chosen),
-        tuple(f"{closing[r // 6][1]} {DIRECTIONS[r % 6]}" for r in redundant_rows),
+        tuple(equations[r] for r in redundant_rows),
         tuple(labels[i] for i in drives),
         H,
         full[: model.nv],

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -19,7 +19,6 @@ from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.arrays import numbers as checked_numbers
 from ukemi.model.joints import Fixed, Free, Joint, Planar, Prismatic, Revolute, Spherical, Universal
-from ukemi.model.model import Model
 from ukemi.model.pose import IDENTITY, Pose
 
 
@@ -146,60 +145,31 @@ def _rows_of_directions(joint: Directions) -> _Rows:
     )
 
 
+@lru_cache(maxsize=1024)
+def loop_joint(joint: Joint | Directions) -> _core.LoopJoint:
+    """The joint as the core knows it."""
+    turned, rows = _rows(joint)
+    numbers = (turned.R.ravel(), rows.axis1, rows.axis2, rows.stiffness, rows.damping, (-1.0,))
+    return _core.LoopJoint(rows.lin, rows.rot, np.concatenate(numbers))
+
+
+def axial_joint(spring: Spring, length: float) -> _core.LoopJoint:
+    """A spring and damper along the line between the frames' origins, slack at ``length``."""
+    along = np.eye(6)[0]
+    numbers = (np.eye(3).ravel(), np.zeros(6), spring.stiffness * along, spring.damping * along, (length,))
+    return _core.LoopJoint(0, 0, np.concatenate(numbers))
+
+
 @dataclass(frozen=True, eq=False)
 class VirtualLink:
-    """A joint between frame A on link a and frame B on link b; links by index, -1 is the ground.
+    """A joint between frame A on link a and frame B on link b: links by index (-1: the ground), frames (4, 4) there."""
 
-    ``axial``: instead of a joint, a spring and damper along the line between the frames' origins, slack at ``length``.
-    """
-
+    name: str
     a: int
     b: int
-    X_a: Pose
-    X_b: Pose
+    frame_a: Array
+    frame_b: Array
     joint: Joint | Directions
-    axial: Spring | None = None
-    length: float = 0.0
-
-    def frames(self) -> tuple[Pose, Pose]:
-        """A and B turned so that the joint's directions are their axes."""
-        turned, _ = _rows(self.joint)
-        if turned.is_identity:
-            return self.X_a, self.X_b
-        return self.X_a @ turned, self.X_b @ turned
-
-    @cached_property
-    def rows(self) -> int:
-        """Number of fixed directions."""
-        if self.axial is not None:
-            return 0
-        _, rows = _rows(self.joint)
-        return rows.lin.bit_count() + rows.rot
-
-    @cached_property
-    def core_numbers(self) -> tuple[int, int, Array]:
-        """Fixed translations, fixed rotations, and the core's numbers."""
-        if self.axial is not None:
-            rows = _Rows(0, 0, stiffness=np.eye(6)[0] * self.axial.stiffness, damping=np.eye(6)[0] * self.axial.damping)
-        else:
-            _, rows = _rows(self.joint)
-        A, B = self.frames()
-        scalars = (float(rows.axis1 @ rows.axis2),), (float(self.axial is not None), self.length)
-        frames = (A.R.ravel(), A.position, B.R.ravel(), B.position, rows.axis1, rows.axis2)
-        return rows.lin, rows.rot, np.concatenate((*frames, scalars[0], rows.stiffness, rows.damping, scalars[1]))
-
-
-def closed_chain(model: Model, virtual: Sequence[VirtualLink]) -> _core.ClosedChain:
-    """The core's closed chain of a model and its virtual links."""
-    parts = [link.core_numbers for link in virtual]
-    return _core.ClosedChain(
-        model.tree,
-        [link.a for link in virtual],
-        [link.b for link in virtual],
-        [lin for lin, _, _ in parts],
-        [rot for _, rot, _ in parts],
-        np.array([x for _, _, x in parts]).reshape(len(parts), 45),
-    )
 
 
 def subspace(joint: Joint | Directions, R_AB: Array) -> Array:

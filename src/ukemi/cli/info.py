@@ -115,7 +115,9 @@ def _show(console: Console, model: Model, notes: list[str]) -> None:
         console.print(f"loop {loop.name}: {loop.a} and {loop.b}, {type(loop.joint).__name__}", markup=False)
     for coupling in model.couplings:
         sign = "-" if coupling.offset < 0 else "+"
-        follows = f"{coupling.multiplier:g} {coupling.master} {sign} {abs(coupling.offset):g}"
+        powers = enumerate((coupling.multiplier, *coupling.higher), start=1)
+        terms = [f"{c:g} {coupling.master}{f'^{k}' if k > 1 else ''}" for k, c in powers if c]
+        follows = " + ".join(terms) + f" {sign} {abs(coupling.offset):g}" if terms else f"{coupling.offset:g}"
         console.print(f"coupling: {coupling.joint} = {follows}", markup=False)
     if model.landmarks:
         console.print(f"landmarks: {', '.join(model.landmarks)}", markup=False)

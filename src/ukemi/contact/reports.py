@@ -122,7 +122,8 @@ class ContactReport:
         certificate: how exactly the conditions hold.
         trace: hypotheses tried in the last time step (kept when the simulation was made with trace=True).
         solves, trials: contact problems solved, and hypotheses they took together.
-        exact: problems that trial and error did not solve and the point-by-point solver did.
+        swept: problems whose hypotheses were suggested by sweeps over all points, because the transitions of the papers
+            led nowhere; exact: those that only the sweeps themselves solved.
         impacts, splits: velocity jumps; steps divided at a touch-down.
         restitution_kept: below 1, Newton's law of restitution would have gained energy in an impact (friction that
             grips, Kane and Levinson), and restitution was reduced to this share.
@@ -134,6 +135,7 @@ class ContactReport:
     trace: tuple[Trial, ...]
     solves: int
     trials: int
+    swept: int
     exact: int
     impacts: int
     splits: int

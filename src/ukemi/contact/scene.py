@@ -37,6 +37,7 @@ class Scene:
         apart: Collection[Pair] = (),
         between: bool = True,
         closed: _core.ClosedChain | None = None,
+        limits: bool = True,
     ) -> None:
         """``apart``: pairs of links that never touch. ``between``: shapes touch each other, not the terrain alone."""
         self.model = model
@@ -69,11 +70,18 @@ class Scene:
             never = set(apart) | _neighbours(model)
             for name, figure in figures.items():
                 never |= {frozenset(f"{name}/{link}" for link in pair) for pair in _close_at_rest(figure)}
-            for i, j in combinations(range(moving), 2):
+            for first, second in combinations(range(moving), 2):
+                i, j = first, second
                 pair = frozenset((links[i].name, links[j].name))
                 if len(pair) == 2 and pair not in never:
+                    if (
+                        solids[i][2] == 0 < solids[j][2]
+                    ):  # the round one first: it keeps its contact point below its centre
+                        i, j = j, i
                     pairs.append((i, j, np.zeros(3), surfaces.get(pair, surface).material))
-        self.engine = _core.Contacts(model.tree, solids, planes, fields, pairs, stops_of(model), closed)
+        self.engine = _core.Contacts(
+            model.tree, solids, planes, fields, pairs, stops_of(model) if limits else [], closed
+        )
 
     def contacts(self) -> list[Contact]:
         return [contact(raw, self.model.link_names, self.terrain_names) for raw in self.engine.contacts()]
@@ -86,9 +94,10 @@ class Scene:
     def report(self) -> ContactReport:
         r = self.engine.report()
         residuals = ("normal_force", "approach", "complementarity", "cone", "dissipation", "pressure", "valid")
-        counts = ("solves", "trials", "exact", "impacts", "splits", "restitution_kept", "energy_lost", "penetration")
+        counts = ("solves", "trials", "swept", "exact", "impacts", "splits")
+        amounts = ("restitution_kept", "energy_lost", "penetration")
         return ContactReport(
-            Certificate(*(r[name] for name in residuals)), tuple(self.trace()), *(r[name] for name in counts)
+            Certificate(*(r[name] for name in residuals)), tuple(self.trace()), *(r[name] for name in counts + amounts)
         )
 
     def trace(self) -> list[Trial]:

@@ -38,7 +38,8 @@ def forward_dynamics(
     """
     if external is not None:
         external = on_links(model, external)
-    return _core.forward_dynamics(tree_of(model), q, v, tau, external, gravity)
+    tree = model.tree if isinstance(model, Model) else tree_of(model)  # spares a call
+    return _core.forward_dynamics(tree, q, v, tau, external, gravity)
 
 
 def mass_matrix(model: Model, q: ArrayLike) -> Array:

@@ -52,7 +52,8 @@ def filter_motion(
         counts.
         preview: seconds that the filter looks ahead; 0: none, as in [DF03]; infinity: the whole clip is planned first.
         solver: "qp", or "paper" for the filter of [DF03] VII as printed (`ukemi.dynamics_filter.paper`).
-        settings: gains and weights; by default `STANDARD`; if the figure falls also `LOOSE` and `SAFE`, and the longest run counts.
+        settings: gains and weights; by default `STANDARD`; if the figure falls also `LOOSE` and
+            `SAFE`, and the longest run counts.
         mass, height: of the person in the clip [kg], [m].
         progress: whether a bar is shown on a terminal.
 

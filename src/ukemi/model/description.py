@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ukemi.model.across import JointLimit, JointSpring
 from ukemi.model.inertia import MassProperties
 from ukemi.model.joints import Joint
 from ukemi.model.pose import Pose
@@ -39,12 +40,16 @@ class LoopClosure:
 
 @dataclass(frozen=True)
 class Coupling:
-    """q[joint] = multiplier q[master] + offset: a mimic joint."""
+    """q[joint] = offset + multiplier q[master] + higher[0] q[master]^2 + ...: a mimic joint, or an equality of joints.
+
+    ``higher``: up to three coefficients. Without a master the joint stays at the offset.
+    """
 
     joint: str
-    master: str
+    master: str | None
     multiplier: float
     offset: float
+    higher: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -64,3 +69,5 @@ class Description:
     loops: list[LoopClosure] = field(default_factory=list)
     couplings: list[Coupling] = field(default_factory=list)
     landmarks: dict[str, Landmark] = field(default_factory=dict)
+    springs: list[JointSpring] = field(default_factory=list)
+    limits: list[JointLimit] = field(default_factory=list)

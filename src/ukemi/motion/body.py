@@ -16,7 +16,7 @@ from ukemi.errors import InvalidInputError, UnknownNameError
 from ukemi.motion.clip import Skeleton
 
 SIDES = ("left", "right")
-FOOT, HAND, HEAD = r"foot|ankle|talus", r"hand|wrist", r"head|skull"
+FOOT, HAND, HEAD, NECK = r"foot|ankle|talus", r"hand|wrist", r"head|skull", r"neck"
 #: Bones that only share a limb's twist are no joints of their own.
 TWIST = r"roll|twist|nub"
 #: Parts that `body_parts` looks for; abdomen and toes may be missing.
@@ -64,7 +64,8 @@ def body_parts(skeleton: Skeleton, parts: Mapping[str, str] | None = None) -> di
         if part not in PARTS:
             raise UnknownNameError("body part", part, PARTS)
     found = {part: skeleton.index(name) for part, name in given.items()}
-    named: dict[str, tuple[str, str | None]] = {"head": (HEAD, None)}
+    headless = not any(re.search(HEAD, name, re.IGNORECASE) for name in skeleton.names)
+    named: dict[str, tuple[str, str | None]] = {"head": (NECK if headless else HEAD, None)}
     named |= {f"{side}_{end}": (pattern, side) for side in SIDES for end, pattern in (("foot", FOOT), ("hand", HAND))}
     for part, (pattern, side) in named.items():
         if part not in found:

@@ -14,7 +14,7 @@ from ukemi.motion.read import read_motion, write_motion
 from ukemi.motion.sampling import sample
 from ukemi.motion.tables import read_table, write_table
 
-CLIPS, MARKERS, TABLES = (".bvh", ".amc", ".npz"), (".c3d", ".trc"), (".mot", ".sto", ".csv")
+CLIPS, MARKERS, TABLES = (".bvh", ".amc", ".npz", ".json", ".txt"), (".c3d", ".trc"), (".mot", ".sto", ".csv")
 
 
 def convert(
@@ -29,8 +29,8 @@ def convert(
     """Reads one file and writes the other; says what was converted.
 
     Clips (.bvh, .amc, .npz) become .bvh, .npz, .csv or .trc; ``rate`` samples them anew [frames per second], start and
-    end cut them [s]. Markers (.c3d, .trc) become .trc, and what plates measured beside them .mot, .sto or .csv. Tables
-    (.mot, .sto, .csv) become each other. reading: options of `read_motion`.
+    end cut them [s]. Markers (.c3d, .trc) become .trc, what plates measured beside them .mot, .sto or .csv, the person
+    under them .bvh or .npz. Tables (.mot, .sto, .csv) become each other. reading: options of `read_motion`.
     """
     file, out = Path(source), Path(target)
     kind, wanted = file.suffix.lower(), out.suffix.lower()
@@ -48,7 +48,7 @@ def convert(
     unused = [
         name for name, value in {"rate": rate, "start": start, "end": end, **reading}.items() if value is not None
     ]
-    if [name for name in unused if name not in ("up", "rest_pose")]:
+    if [name for name in unused if name not in ("up", "rest_pose", "static")]:
         raise InvalidInputError(f"{file}: {', '.join(unused)}: only clips ({', '.join(CLIPS)}) take these")
     if kind in MARKERS:
         markers = read_markers(file, up=reading.get("up"))
@@ -60,7 +60,9 @@ def convert(
                 raise InvalidInputError(f"{file}: no force plates in it: nothing to write to {out.name}")
             write_ground_forces(markers.forces, out)
             return {"kind": "ground forces", "rows": len(markers.forces), "plates": len(markers.forces.names)}
-        raise InvalidInputError(f"{out}: markers become .trc, or their ground forces .mot, .sto or .csv")
+        clip = read_motion(file, up=reading.get("up"), static=reading.get("static"))
+        write_motion(clip, out)
+        return {"kind": "clip", "frames": len(clip), "fps": clip.fps, "joints": len(clip.skeleton)}
     if kind in TABLES:
         table = read_table(file)
         columns = {name: table.values[:, k] for k, name in enumerate(table.names)}

@@ -29,6 +29,8 @@ from ukemi.motion.footfalls import (
 from ukemi.motion.soles import Height, Sole, above_ground
 from ukemi.motion.trajectory import low_pass
 
+#: Frames that are solved at once: more need more memory and are no faster.
+AT_ONCE = 1000
 #: Sweeps over the distances between anchors.
 ROUNDS = 50
 #: How far an anchor may move from the mean place of its contact [m].
@@ -87,7 +89,10 @@ def lock_feet(
     columns = _leg_columns(model, soles)
     result = start
     for _ in range(s.rounds):
-        reached = _follow(model, soles, result, start, targets, weights, columns, s, height)
+        pieces = [slice(k, k + AT_ONCE) for k in range(0, len(start), AT_ONCE)]
+        reached = np.concatenate(
+            [_follow(model, soles, result[p], start[p], targets[p], weights[p], columns, s, height) for p in pieces]
+        )
         correction = low_pass(difference(model, start, reached), fps, s.cutoff)
         result = integrate(model, start, correction, 1.0)
     return LockedFeet(
@@ -108,19 +113,25 @@ def contact_anchors(
     kept = np.array(contacts)
     for foot, sole in enumerate(soles):
         apart = np.linalg.norm(sole.points[:, None] - sole.points, axis=-1)
-        stays = [_Stay(k, a, b) for k in range(len(sole.points)) for a, b in runs(kept[:, foot, k])]
-        while stays:
-            means = np.array([points[s.first : s.end, foot, s.point, :2].mean(axis=0) for s in stays])
-            places = _rigid(means, stays, apart)
-            moved = np.linalg.norm(places - means, axis=1)
-            worst = int(moved.argmax())
-            if moved[worst] <= FARTHEST:
-                break
-            gone = stays.pop(worst)
-            kept[gone.first : gone.end, foot, gone.point] = False
-        for stay, place in zip(stays, places if stays else (), strict=True):
-            z = 0.0 if height is None else height(place)
-            anchors[stay.first : stay.end, foot, stay.point] = (*place, z)
+        stands: Contacts = np.any(kept[:, foot], axis=-1)
+        for first, last in runs(stands):
+            stays = [
+                _Stay(k, first + a, first + b)
+                for k in range(len(sole.points))
+                for a, b in runs(kept[first:last, foot, k])
+            ]
+            while stays:
+                means = np.array([points[s.first : s.end, foot, s.point, :2].mean(axis=0) for s in stays])
+                places = _rigid(means, stays, apart)
+                moved = np.linalg.norm(places - means, axis=1)
+                worst = int(moved.argmax())
+                if moved[worst] <= FARTHEST:
+                    break
+                gone = stays.pop(worst)
+                kept[gone.first : gone.end, foot, gone.point] = False
+            for stay, place in zip(stays, places if stays else (), strict=True):
+                z = 0.0 if height is None else height(place)
+                anchors[stay.first : stay.end, foot, stay.point] = (*place, z)
     return anchors, kept
 
 
@@ -176,10 +187,10 @@ def foot_targets(
 
 def _distance_to(flags: Contacts) -> Array:
     """Frames to the nearest true value."""
-    where = np.flatnonzero(flags)
-    if len(where) == 0:
-        return np.full(len(flags), np.inf)
-    return np.abs(np.arange(len(flags))[:, None] - where).min(axis=1).astype(np.float64)
+    frames = np.arange(len(flags), dtype=np.float64)
+    before = np.maximum.accumulate(np.where(flags, frames, -np.inf))
+    after = np.minimum.accumulate(np.where(flags, frames, np.inf)[::-1])[::-1]
+    return np.minimum(frames - before, after - frames)
 
 
 def _leg_columns(model: Model, soles: list[Sole]) -> list[int]:

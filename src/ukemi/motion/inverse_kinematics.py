@@ -15,6 +15,8 @@ from ukemi.motion.rotations import exponential, inverse, of_matrices, product, r
 
 #: Added to the normal matrix of a freedom that pushes against its limit: it stays there.
 HELD = 1e6
+#: Frames that are solved at once: more need more memory and are no faster.
+AT_ONCE = 1000
 #: Keeps the normal matrix regular where neither goals nor posture hold a freedom.
 DAMPING = 1e-6
 #: The longest step of an iteration, and the one at which a frame has arrived [m or rad].
@@ -67,7 +69,17 @@ def follow_goals(
     if model.links[0].joint.nq == 7:
         calm[:6] = 0.0
     q = within_limits(model, q)
-    moving = np.arange(len(q))  # frames that have not arrived
+    for first in range(0, len(q), AT_ONCE):
+        frames = np.arange(first, min(first + AT_ONCE, len(q)))
+        _iterate(model, goals, q, home, calm, frames, iterations)
+    return Solution(q, *_errors(model, goals, q))
+
+
+def _iterate(
+    model: Model, goals: Sequence[Goal], q: Array, home: Array, calm: Array, frames: NDArray[np.intp], iterations: int
+) -> None:
+    """Moves some frames of q towards the goals."""
+    moving = frames  # those that have not arrived
     for _ in range(iterations):
         here = q[moving]
         J, e = _rows(model, goals, here, moving)
@@ -81,8 +93,7 @@ def follow_goals(
         q[moving] = within_limits(model, integrate(model, here, step, 1.0))
         moving = moving[largest > ARRIVED]
         if len(moving) == 0:
-            break
-    return Solution(q, *_errors(model, goals, q))
+            return
 
 
 def within_limits(model: Model, q: Array) -> Array:

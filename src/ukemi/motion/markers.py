@@ -37,6 +37,7 @@ class Markers:
         p = np.asarray(self.positions, dtype=np.float64)
         if p.ndim != 3 or p.shape[1:] != (len(self.names), 3) or len(p) == 0:
             raise InvalidInputError(f"Markers.positions: expected (frames, {len(self.names)}, 3), got shape {p.shape}")
+        p = np.where(np.isfinite(p.sum(axis=-1, keepdims=True)), p, np.nan)  # seen whole or not at all
         object.__setattr__(self, "positions", frozen(p))
 
     def __getitem__(self, name: str) -> Array:
@@ -114,6 +115,7 @@ def _read_trc(file: Path, up: str | None) -> Markers:
         raise FileFormatError(file, len(lines), "no frames of markers")
     p = unit * np.array(rows).reshape(len(rows), len(labels), 3)
     p[(p == 0).all(axis=-1)] = np.nan  # how some programs write a marker that was not seen
+    p[np.isnan(p).any(axis=-1)] = np.nan
     return Markers(_unique(labels), rate, _upright(p, up)[0], times[0], None, file.stem)
 
 

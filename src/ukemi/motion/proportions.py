@@ -70,8 +70,8 @@ def proportions_of(clip: Clip, joints: Mapping[str, int], parents: Mapping[str, 
 
 #: The link whose joint ends a limb's bone.
 NEXT = {"upper_arm": "forearm", "forearm": "hand", "thigh": "shank", "shank": "foot"}
-#: Lengths [fraction of height] of links whose end the file may not tell: wrist to fingertips is 0.108 H, chin to vertex
-#: 0.117 H (de Leva), toes 0.035 H (estimate).
+#: Lengths [fraction of height] of links whose end the file may not tell: hand 0.108 (Winter, Fig. 4.1), head 0.117
+#: (de Leva), toes 0.035 (estimate).
 TIP_LENGTHS = {"hand": 0.108, "head": 0.117, "toes": 0.035}
 
 

@@ -23,11 +23,12 @@ def read_motion(
     rest_pose: str = "auto",
     fps: float | None = None,
     skeleton: str | os.PathLike[str] | None = None,
+    static: str | os.PathLike[str] | None = None,
 ) -> Clip:
-    """A clip from a motion file: .bvh, .amc with its .asf, or .npz.
+    """A clip from a motion file: .bvh, .amc with its .asf, .npz, markers (.c3d, .trc), or DeepMimic's .json or .txt.
 
-    Markers (.c3d, .trc) and OpenSim's tables (.mot, .sto) are no skeleton that moves: `ukemi.motion.markers` and
-    `ukemi.motion.tables` read them.
+    Markers become a skeleton between joint centres (`ukemi.motion.marker_clip`); `ukemi.motion.markers` gives them as
+    they are, with what force plates measured. `ukemi.motion.tables` reads OpenSim's tables (.mot, .sto).
 
     Args:
         path: the file.
@@ -37,6 +38,7 @@ def read_motion(
         rest_pose: whether frame 0 is an added rest pose: ``"drop"`` it, ``"keep"`` it, or find out (``"auto"``).
         fps: frames per second, where the file does not say it (AMC: 120) or says it wrongly.
         skeleton: the .asf file of an .amc; by default the one beside it with its name or subject number.
+        static: a standing trial (.c3d, .trc) with markers on knees and ankles, where the motion has none there.
 
     Raises:
         FileFormatError: a file that cannot be read; the message begins with file:line.
@@ -64,9 +66,17 @@ def read_motion(
         from ukemi.motion.archive import read_npz
 
         return read_npz(file)
-    hints = {".c3d": "markers.read_markers", ".trc": "markers.read_markers", ".mot": "tables.read_table"}
-    hint = f"; ukemi.motion.{hints[extension]} reads what is in it" if extension in hints else ""
-    raise InvalidInputError(f"{file}: expected a motion file that ends in .bvh, .amc or .npz{hint}")
+    if extension in (".c3d", ".trc"):
+        from ukemi.motion.marker_clip import clip_from_markers
+        from ukemi.motion.markers import read_markers
+
+        return clip_from_markers(read_markers(file, up=up), None if static is None else read_markers(Path(static)))
+    if extension in (".json", ".txt"):
+        from ukemi.motion.deepmimic import read_deepmimic
+
+        return read_deepmimic(file, rate)
+    hint = "; ukemi.motion.tables.read_table reads what is in it" if extension in (".mot", ".sto") else ""
+    raise InvalidInputError(f"{file}: expected a motion file that ends in .bvh, .amc, .npz, .c3d, .trc or .json{hint}")
 
 
 def _unit(unit: str | float | None) -> float | None:

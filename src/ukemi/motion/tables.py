@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,6 +33,14 @@ class Table:
 
     def __len__(self) -> int:
         return len(self.time)
+
+    def in_radians(self) -> Table:
+        """OpenSim's coordinates with angles in radians; columns that end in tx, ty or tz are lengths and stay."""
+        if not self.in_degrees:
+            return self
+        angles = [not name.endswith(("_tx", "_ty", "_tz")) for name in self.names]
+        values = np.where(angles, np.deg2rad(self.values), self.values)
+        return replace(self, values=frozen(values), in_degrees=False)
 
     @property
     def fps(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -106,11 +107,13 @@ class Lines:
     def numbers(self) -> Array:
         """All numbers to the end of the file."""
         self._first_numbers_row = self._row
-        words = " ".join(self._lines[self._row :]).split()
-        try:
-            values = np.array(words, dtype=np.float64)
-        except ValueError:
-            values = np.full(1, np.nan)
+        text = "\n".join(self._lines[self._row :])
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)  # what is left when a word is no number
+            try:
+                values = np.fromstring(text, dtype=np.float64, sep=" ") if text.strip() else np.zeros(0)
+            except (DeprecationWarning, ValueError):
+                raise self._bad_number() from None
         if not np.isfinite(values).all():
             raise self._bad_number()
         return values

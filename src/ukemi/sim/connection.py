@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from ukemi.chain.virtual import Directions, Spring, VirtualLink
+from ukemi import _core
+from ukemi.chain.virtual import Directions, Spring, VirtualLink, axial_joint, loop_joint
 from ukemi.errors import InvalidInputError
-from ukemi.model.arrays import Array
+from ukemi.model.arrays import Array, frozen
 from ukemi.model.joints import Joint
+from ukemi.model.model import Model
 from ukemi.model.pose import IDENTITY, Pose
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 #: A largest force [N], a largest (force, moment), or a function of the connection that is positive when it breaks.
 BreakForce = float | tuple[float, float] | Callable[["Connection"], float]
+_NOTHING = frozen(np.zeros(6))
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,60 +43,79 @@ class LinkHandle:
         link = np.eye(4) if self.name is None else self.world.link_pose(self.name)
         return link @ self.pose.matrix
 
+    def moved(self, frame: Array) -> LinkHandle:
+        """The frame (4, 4) of the link itself."""
+        return LinkHandle(self.world, self.name, Pose.from_rotation(frame[:3, :3], frame[:3, 3]))
+
     def __repr__(self) -> str:
         return f"<{self.name or 'ground'}>"
 
 
 @dataclass(frozen=True, eq=False)
 class JointHandle:
-    """A joint of a figure; `World.cut` takes it."""
+    """A joint of a figure; `World.cut` takes it. ``handle[1]`` is its second coordinate, for `World.tie`."""
 
     world: World
     link: str
+    freedom: int = 0
+
+    def __getitem__(self, freedom: int) -> JointHandle:
+        return JointHandle(self.world, self.link, freedom)
 
     @property
     def name(self) -> str:
         return self.world.model.link(self.link).joint_name
 
 
-@dataclass(eq=False)
 class Connection:
     """A joint made while the motion runs: link a is its parent, link b its real link.
 
     Attributes:
+        joint: which it is; ``axial`` instead is a spring along the line between the frames, slack at ``length``.
         active: False before it is made, and after it is cut.
+        break_force: what it bears; None: anything.
         impulse: (6) that made the velocities fit when it was connected, on link a, in a's coordinates at the
             connection [N s, N m s].
         energy_lost: of that velocity jump, shared with connections made at the same instant [J].
     """
 
-    world: World
-    name: str
-    a: LinkHandle
-    b: LinkHandle
-    joint: Joint | Directions
-    break_force: BreakForce | None = None
-    axial: Spring | None = None
-    length: float = 0.0
-    restitution: ArrayLike = 0.0
-    active: bool = False
-    impulse: Array = field(default_factory=lambda: np.zeros(6))
-    energy_lost: float = 0.0
-    #: what the chain knows it as, in the present structure
-    virtual: VirtualLink | None = None
+    def __init__(self, world: World, name: str, a: LinkHandle, b: LinkHandle, joint: Joint | Directions) -> None:
+        self.world = world
+        self.name = name
+        self.joint = joint
+        self.axial: Spring | None = None
+        self.length = 0.0
+        self.break_force: BreakForce | None = None
+        #: one per fixed direction, or one for all; None: nothing comes back
+        self.restitution: Array | None = None
+        self.active = False
+        self.impulse: Array = _NOTHING
+        self.energy_lost = 0.0
+        self._a, self._b = a, b
+        self._loop: _core.Loop | None = None
+
+    @property
+    def a(self) -> LinkHandle:
+        """Link a with the connection's frame on it."""
+        return self._a if self._loop is None else self._a.moved(self._loop.frame_a)
+
+    @property
+    def b(self) -> LinkHandle:
+        """Link b with the connection's frame on it."""
+        return self._b if self._loop is None else self._b.moved(self._loop.frame_b)
 
     @property
     def wrench(self) -> Array:
         """Force and moment (6) on link a, in a's coordinates at the connection, under the last torques [N, N m]."""
         if not self.active:
-            return np.zeros(6)
+            return _NOTHING
         wrench: Array = self.world.connection_wrenches()[self.world.connections.index(self)]
         return wrench
 
     @property
     def gap(self) -> float:
         """How far the fixed directions are from closed [m, rad]."""
-        return self.world.connection_gap(self) if self.active else 0.0
+        return self.world.gap(self) if self.active else 0.0
 
     def overload(self) -> float:
         """Positive when the connection must break; its zero is where it breaks."""
@@ -107,9 +128,47 @@ class Connection:
         w = self.wrench
         return float(max(np.linalg.norm(w[:3]) / force, np.linalg.norm(w[3:]) / moment)) - 1.0
 
+    # --- the connection in the present structure ---------------------------------------------------------------------
+
+    def place(self, model: Model, q: Array, at: Pose | str | None) -> None:
+        """Puts the joint's two frames where ``at`` says, see `World.connect`."""
+        frames = [None if end.pose is IDENTITY else end.pose.matrix for end in (self._a, self._b)]
+        if at is None:
+            self._make(model, frames, q)
+        elif isinstance(at, Pose):
+            self._make(model, frames, q, at.matrix)
+        elif at == "frames":
+            self._make(model, frames)
+        else:
+            raise InvalidInputError(f"at: expected None, a Pose in the world, or 'frames', got {at!r}")
+
+    def renumber(self, model: Model) -> None:
+        """Finds its links again in a model that is numbered differently."""
+        assert self._loop is not None
+        self._make(model, [self._loop.frame_a, self._loop.frame_b])
+
+    def _make(self, model: Model, frames: list[Array | None], q: Array | None = None, at: Array | None = None) -> None:
+        joint = loop_joint(self.joint) if self.axial is None else axial_joint(self.axial, self.length)
+        a, b = self._indices(model)
+        self._loop = _core.Loop(model.tree, joint, a, frames[0], b, frames[1], q, at)
+
+    def _indices(self, model: Model) -> tuple[int, int]:
+        a, b = self._a.name, self._b.name
+        return -1 if a is None else model.link_index(a), -1 if b is None else model.link_index(b)
+
+    @property
+    def loop(self) -> _core.Loop:
+        """As the core knows it."""
+        assert self._loop is not None
+        return self._loop
+
+    def virtual(self, model: Model) -> VirtualLink:
+        """As a virtual link of the present structure."""
+        return VirtualLink(self.name, *self._indices(model), self.loop.frame_a, self.loop.frame_b, self.joint)
+
     def __repr__(self) -> str:
         kind = type(self.joint).__name__ if self.axial is None else "spring"
-        return f"<connection {self.name!r}: {kind}, {self.a} to {self.b}{'' if self.active else ', cut'}>"
+        return f"<connection {self.name!r}: {kind}, {self._a} to {self._b}{'' if self.active else ', cut'}>"
 
 
 def checked_break_force(name: str, limit: object) -> BreakForce | None:

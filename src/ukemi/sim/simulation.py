@@ -17,10 +17,12 @@ from ukemi.dynamics.wrenches import Wrenches, on_links
 from ukemi.errors import InvalidInputError, SimulationError
 from ukemi.model.arrays import Array, numbers, positive
 from ukemi.sim.events import advance_with_events
+from ukemi.sim.limits import LimitKeeper
 from ukemi.sim.recording import Recording
+from ukemi.sim.torques import ConstantTorques
 from ukemi.sim.world import World
 
-IntegratorName = Literal["semi-implicit", "rk4", "adaptive"]
+IntegratorName = Literal["semi-implicit", "implicit", "rk4", "adaptive"]
 #: A run longer than this is a slip of the pen.
 MOST_STEPS = 1e9
 #: Touch-downs are located to this distance [m]; and when events are asked for, with what touched staying in contact up
@@ -34,14 +36,18 @@ Control = Callable[[float, Array, Array], ArrayLike]
 class Simulation:
     """Integrates a world with a time step dt [s].
 
-    integrator: "semi-implicit" (Euler, order 1, symplectic), "rk4" (order 4), or "adaptive" (Dormand-Prince 5(4), which
-    takes as many steps inside each dt as the tolerances ask). All work on the configuration manifold: quaternions stay
-    unit and no order is lost.
+    integrator: "semi-implicit" (Euler, order 1, symplectic), "implicit" (the same with the joints' springs and dampers
+    at the end of the step: stiff joints stay stable at any dt), "rk4" (order 4), or "adaptive" (Dormand-Prince 5(4),
+    which takes as many steps inside each dt as the tolerances ask). All work on the configuration manifold: quaternions
+    stay unit and no order is lost.
+    limits: joints stop at their limits [HAND07 3.3]: the time is located within the step, the joint is held by a
+    reaction that only pushes, speed comes back by the joint's restitution. False: joints ignore their limits.
 
     In a world with a terrain (or with collisions) every step is a contact step, whatever the integrator's name: the
-    midpoint rule of order 2, divided where something touches down, with hard contacts, impacts and joint stops. Control
-    is then asked once a step. events: touch-downs are located to rounding and listed in the world's events (otherwise
-    to 10 um). trace: `report.trace` keeps the hypotheses of the last step.
+    midpoint rule of order 2, divided where something touches down, with hard contacts, impacts and joint stops, and
+    with the joints' springs and dampers implicit. Control is then asked once a step. events: touch-downs are located to
+    rounding and listed in the world's events (otherwise to 10 um). trace: `report.trace` keeps the hypotheses of the
+    last step.
     """
 
     def __init__(
@@ -52,6 +58,7 @@ class Simulation:
         *,
         rtol: float = 1e-8,
         atol: float = 1e-10,
+        limits: bool = True,
         events: bool = False,
         trace: bool = False,
     ) -> None:
@@ -60,7 +67,9 @@ class Simulation:
         self.world = world
         self.dt = positive("dt", dt)
         if not isinstance(integrator, str):
-            raise InvalidInputError(f"integrator: expected 'semi-implicit', 'rk4' or 'adaptive', got {integrator!r}")
+            raise InvalidInputError(
+                f"integrator: expected 'implicit', 'semi-implicit', 'rk4' or 'adaptive', got {integrator!r}"
+            )
         self.integrator = integrator
         rtol, atol = positive("rtol", rtol), positive("atol", atol)
         self.rtol, self.atol = rtol, atol
@@ -69,17 +78,29 @@ class Simulation:
         self.external: Wrenches | None = None
         self._evaluations = 0
         self._scene: Scene | None = None
+        self._limits = bool(limits)
+        self._keeper = LimitKeeper(world, integrator == "implicit") if limits and not world.touches else None
+        if (not limits or world.touches) and world.stops:
+            world.hold_limits([])
         self._core = self._integrator()
 
     def _integrator(self) -> _core.Integrator:
         world = self.world
         self._version = world.version
-        self._scene = world.checked_scene() if world.touches else None
+        self._scene = world.checked_scene(self._limits) if world.touches else None
         if self._scene is not None:
             accept, touch = (LOCATED, TOUCHING) if self.events else (ACCEPTED, 2 * ACCEPTED)
             self._scene.engine.options(accept, touch, self.trace)
-        closed = world.closed if world.connections else None
-        return _core.Integrator(world.model.tree, self.integrator, world.gravity, self.rtol, self.atol, closed)
+        by_itself = self._keeper is not None and self._keeper.implicit  # limits are no part of its chain
+        closed = None
+        if by_itself and (world.connections or world.ties):
+            closed = world.chain_without_stops()
+        elif not by_itself and world.is_closed:
+            closed = world.closed
+        core = _core.Integrator(world.model.tree, self.integrator, world.gravity, self.rtol, self.atol, closed)
+        if self._keeper is not None and by_itself:
+            core.restitution, core.active = self._keeper.restitution, self._keeper.held
+        return core
 
     @property
     def evaluations(self) -> int:
@@ -92,37 +113,68 @@ class Simulation:
         poses, and where torques jump."""
         return self._core.rough
 
-    def step(self, control: Control | ArrayLike | None = None, steps: int = 1) -> None:
+    def reactions(self) -> dict[str, float]:
+        """{limit: generalized force} of the joint limits that hold now, along the limit and positive [N m, N]."""
+        if self._keeper is None or not self.world.stops:
+            return {}
+        forces = self._keeper.reactions(self.dt if self._keeper.implicit else None)
+        return {stop.limit.label: float(f) for stop, f in zip(self.world.stops, forces, strict=True)}
+
+    def step(self, control: Control | ConstantTorques | ArrayLike | None = None, steps: int = 1) -> None:
         """Moves the world by ``steps`` time steps; connections break and rules fire where they cross."""
         if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
             raise InvalidInputError(f"steps: expected a whole number, got {steps!r}")
+        control = self._lasting(control)
         self.world.tau = self._torques(control)
-        if self.world.version != self._version:
-            self._evaluations += self._core.evaluations
-            self._core = self._integrator()
-        if not (self.world.rules or any(c.break_force is not None for c in self.world.connections)):
-            self._advance(control, self.dt, steps)
-            return
-        for _ in range(steps):
-            advance_with_events(self.world, self._advance, control, self.dt)
+        self._follow_structure()
+        while steps > 0:
+            if not (self.world.rules or any(c.break_force is not None for c in self.world.connections)):
+                if self._keeper is not None:
+                    self._keeper.refresh()
+                steps -= self._advance(control, self.dt, steps, self._keeper)
+            if steps > 0:
+                advance_with_events(self.world, self._advance, control, self.dt, self._keeper)
+                steps -= 1
 
-    def _advance(self, control: Control | ArrayLike | None, dt: float, steps: int = 1) -> None:
-        """Moves the world without looking for events; a changed structure gets a new integrator."""
+    def _advance(
+        self, control: Control | ConstantTorques | None, dt: float, steps: int = 1, keeper: LimitKeeper | None = None
+    ) -> int:
+        """Moves the world without looking for events, or (keeper) up to the step in which a limit is reached or left;
+        implicit steps keep limits themselves. Returns the steps done. A changed structure gets a new integrator."""
         world = self.world
-        if world.version != self._version:
-            self._evaluations += self._core.evaluations
-            self._core = self._integrator()
+        if self._keeper is not None and self._keeper.implicit:
+            keeper = self._keeper
+            keeper.refresh()
+        self._follow_structure()
         if self._scene is not None:
             self._advance_touching(self._scene, control, dt, steps)
-            return
-        q, v = self._core.advance(world.time, world.q, world.v, dt, steps, control)
+            return steps
+        watched = (keeper.chain, keeper.held, keeper.outside) if keeper is not None and keeper.limits else ()
+        now = control.of(world.model) if isinstance(control, ConstantTorques) else control
+        q, v, done = self._core.advance(world.time, world.q, world.v, dt, steps, now, *watched)
         if world.version != self._version:
             raise InvalidInputError("control: it must not connect or cut; give `when=` to connect and cut instead")
         world.q, world.v = q, v
-        world.time += steps * dt
+        world.time += done * dt
+        if keeper is not None and keeper.implicit:
+            keeper.follow(self._core.take_changes(), self._core.active)
+            self._version = world.version  # the integrator has followed already
         world.tau = self._torques(control)
+        return done
 
-    def _advance_touching(self, scene: Scene, control: Control | ArrayLike | None, dt: float, steps: int) -> None:
+    def _follow_structure(self) -> None:
+        """A changed structure gets a new integrator, and a world that begins to touch its engine."""
+        world = self.world
+        if world.version == self._version:
+            return
+        if world.touches and self._keeper is not None:
+            self._keeper = None
+            if world.stops:
+                world.hold_limits([])
+        self._evaluations += self._core.evaluations
+        self._core = self._integrator()
+
+    def _advance_touching(self, scene: Scene, control: Control | ConstantTorques | None, dt: float, steps: int) -> None:
         """Contact steps; torques and wrenches are those at the start of each."""
         world = self.world
         at_once = 1 if callable(control) or self.events else steps
@@ -153,14 +205,22 @@ class Simulation:
             raise InvalidInputError("report: nothing can touch in this world; set world.terrain")
         return self._scene.report()
 
-    def _torques(self, control: Control | ArrayLike | None) -> Array:
+    def _lasting(self, control: Control | ConstantTorques | ArrayLike | None) -> Control | ConstantTorques | None:
+        """Torques that are given as numbers belong to the joints of the present structure."""
+        if control is None or callable(control) or isinstance(control, ConstantTorques):
+            return control
+        model = self.world.model
+        return ConstantTorques(model, numbers("control", control, (model.nv,)))
+
+    def _torques(self, control: Control | ConstantTorques | None) -> Array:
         """Torques (nv) at the world's state."""
         world = self.world
         if control is None:
             return np.zeros(world.model.nv)
-        asked = control(world.time, world.q, world.v) if callable(control) else control
-        name = "what control(t, q, v) returned" if callable(control) else "control"
-        return np.array(numbers(name, asked, (world.model.nv,)))
+        if isinstance(control, ConstantTorques):
+            return control.of(world.model).copy()
+        asked = control(world.time, world.q, world.v)
+        return np.array(numbers("what control(t, q, v) returned", asked, (world.model.nv,)))
 
     def run(
         self,
@@ -173,9 +233,9 @@ class Simulation:
         """Runs for ``duration`` [s] and records every ``every``-th step, the first and the last state included.
 
         control: torques that stay (nv), or a function control(t, q, v) -> tau, asked wherever accelerations are
-        needed; nothing: no torques. progress: a bar on the terminal. When a joint of a figure is cut during the run, q
-        and v change their meaning: the recording then keeps the world's link poses and leaves q, v and tau at the
-        structure of the start until the cut.
+        needed; nothing: no torques. Torques that stay follow their joints when the structure changes. progress: a bar
+        on the terminal. When a joint of a figure is cut during the run, q and v change their meaning: the recording
+        then keeps the world's link poses and leaves q, v and tau at the structure of the start until the cut.
 
         Raises:
             SimulationError: the state left the finite numbers; it carries the last good one, and the recording so far.
@@ -184,12 +244,13 @@ class Simulation:
         samples = _samples(positive("duration", duration), self.dt, every)
         log = _Log(self, len(samples) + 1)
         start, done = world.time, 0
+        lasting = self._lasting(control)
         try:
             with _bar(progress, samples.sum()) as advance:
-                world.tau = self._torques(control)
+                world.tau = self._torques(lasting)
                 log.note()
                 for steps in samples:
-                    self.step(control, int(steps))
+                    self.step(lasting, int(steps))
                     done += int(steps)
                     world.time = start + done * self.dt  # no sum of rounding errors
                     log.note()

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ukemi.model.model import Model
     from ukemi.sim.connection import Connection
     from ukemi.sim.figure import Figure
+    from ukemi.sim.tie import Tie
 
 #: A start deeper inside something than this is refused [m].
 DEEP = 1e-3
@@ -30,8 +31,9 @@ class Touching:
     q: Array
     v: Array
 
-    @property
-    def closed(self) -> _core.ClosedChain:
+    ties: list[Tie]
+
+    def chain_without_stops(self) -> _core.ClosedChain:
         raise NotImplementedError
 
     def __init__(self) -> None:
@@ -99,7 +101,7 @@ class Touching:
         """Is there anything that may touch?"""
         return bool(self._pieces) or self.collisions
 
-    def scene(self) -> Scene:
+    def scene(self, limits: bool = True) -> Scene:
         """The present structure's shapes, terrain and stops, compiled."""
         joined = {frozenset((c.a.name or "", c.b.name or "")) for c in self.connections}
         return Scene(
@@ -110,15 +112,25 @@ class Touching:
             surfaces=self._surfaces,
             apart=self._apart | joined,
             between=self.collisions,
-            closed=self.closed if self.connections else None,
+            closed=self.chain_without_stops() if self.connections or self.ties else None,
+            limits=limits,
         )
 
-    def checked_scene(self) -> Scene:
-        """The scene, unless the state is deep inside something."""
-        scene = self.scene()
-        depth, worst = scene.deepest(self.q, self.v)
-        if depth > DEEP and worst is not None:
-            where = f"{worst.links[0]!r} is {1e3 * depth:.3g} mm inside {worst.links[1]!r}"
+    def checked_scene(self, limits: bool = True) -> Scene:
+        """The scene, unless the state is deep inside something.
+
+        Links of one figure that overlap when a run begins pass through each other from then on.
+        """
+        scene = self.scene(limits)
+        scene.deepest(self.q, self.v)
+        inside = [c for c in scene.contacts() if c.gap < -DEEP]
+        own = {frozenset(c.links) for c in inside if c.links[0].split("/")[0] == c.links[1].split("/")[0]}
+        if own:
+            self._apart |= own
+            return self.checked_scene(limits)
+        if inside:
+            worst = min(inside, key=lambda c: c.gap)
+            where = f"{worst.links[0]!r} is {-1e3 * worst.gap:.3g} mm inside {worst.links[1]!r}"
             raise InvalidInputError(f"{where}: move it, or call world.separate()")
         return scene
 

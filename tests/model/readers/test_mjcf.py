@@ -184,7 +184,8 @@ LOOPS = """
     <weld name="glue" body1="a" body2="b" anchor="0.3 0 0"/>
     <weld name="sites" site1="sa" site2="sb"/>
     <joint joint1="ja" joint2="jb" polycoef="0.3 2 0 0 0"/>
-    <joint name="bent" joint1="ja" joint2="jc" polycoef="0 1 1 0 0"/>
+    <joint name="bent" joint1="jc" joint2="jb" polycoef="0 1 3 0 0"/>
+    <joint name="held" joint1="ja" polycoef="0.4 1 0 0 0"/>
     <connect name="later" body1="a" body2="c" anchor="0 0 0" active="false"/>
   </equality>
 </mujoco>
@@ -195,7 +196,7 @@ def test_equalities_become_loops_that_are_closed_in_the_pose_of_the_file(tmp_pat
     with pytest.warns(uk.UkemiWarning) as caught:
         model = load(written(tmp_path, LOOPS, "loops.xml"))
     left_out = [str(w.message).split(": ")[-1] for w in caught]
-    assert sorted(left_out) == ["bent", "later"]
+    assert left_out == ["later"]
     assert [(loop.name, loop.a, loop.b, type(loop.joint)) for loop in model.loops] == [
         ("pin", "a", "b", uk.Spherical),
         ("equality1", "a", "world", uk.Spherical),
@@ -212,10 +213,14 @@ def test_equalities_become_loops_that_are_closed_in_the_pose_of_the_file(tmp_pat
     assert np.allclose(model.loops[2].at_b.position, (0.3, 0, 0))
 
 
-def test_linear_joint_equalities_become_couplings(tmp_path: Path) -> None:
-    (coupling,) = load(written(tmp_path, LOOPS, "loops.xml")).couplings
-    assert (coupling.joint, coupling.master, coupling.multiplier) == ("ja", "jb", 2.0)
-    assert coupling.offset == pytest.approx(0.5 + 0.3 - 2 * 0.2, abs=1e-15)
+def test_joint_equalities_become_couplings(tmp_path: Path) -> None:
+    linear, bent, held = load(written(tmp_path, LOOPS, "loops.xml")).couplings
+    assert (linear.joint, linear.master, linear.multiplier, linear.higher) == ("ja", "jb", 2.0, ())
+    assert linear.offset == pytest.approx(0.5 + 0.3 - 2 * 0.2, abs=1e-15)
+    # q_c = 1 x + 3 x^2 with x = q_b - 0.2
+    assert (bent.joint, bent.master) == ("jc", "jb")
+    assert (bent.offset, bent.multiplier, *bent.higher) == pytest.approx((-0.2 + 0.12, 1 - 1.2, 3), abs=1e-15)
+    assert (held.joint, held.master, held.offset) == ("ja", None, 0.5 + 0.4)
 
 
 def test_cassie_has_its_four_loops(shared: Path) -> None:

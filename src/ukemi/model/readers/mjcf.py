@@ -1,7 +1,7 @@
 """MJCF files, through MuJoCo's own compiler.
 
 Read: bodies with their inertias, joints (several on one body too) with ref, range, spring, damping, armature and the
-largest force of their actuators; geoms that collide; connect and weld as loops, linear joint equalities as couplings;
+largest force of their actuators; geoms that collide; connect and weld as loops, joint equalities as couplings;
 named sites as landmarks. Meshes may be absent where they carry no mass.
 Ignored: cameras, lights, materials, sensors, keyframes, contact parameters, solver options.
 Warned about: what MuJoCo would let act on the motion and a Model does not (see `_warn_forces`).

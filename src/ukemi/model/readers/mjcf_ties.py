@@ -24,10 +24,10 @@ def add_ties(m: Any, description: Description, diagnostics: Diagnostics) -> None
             diagnostics.warn("equality constraints that begin inactive are left out", example=name)
         elif kind in (EqualityKind.CONNECT, EqualityKind.WELD):
             description.loops.append(_loop(m, e, name))
-        elif kind == EqualityKind.JOINT and m.eq_obj2id[e] >= 0 and not m.eq_data[e, 2:5].any():
+        elif kind == EqualityKind.JOINT:
             description.couplings.append(_coupling(m, e, joints))
         else:
-            diagnostics.warn("equalities other than connect, weld and linear joint ones are left out", example=name)
+            diagnostics.warn("equalities other than connect, weld and joint are left out", example=name)
 
 
 def _loop(m: Any, e: int, name: str) -> LoopClosure:
@@ -45,11 +45,14 @@ def _loop(m: Any, e: int, name: str) -> LoopClosure:
 
 
 def _coupling(m: Any, e: int, joints: list[str]) -> Coupling:
-    """MuJoCo writes q1 - ref1 = c0 + c1 (q2 - ref2)."""
+    """MuJoCo writes q1 - ref1 = c0 + c1 x + c2 x^2 + c3 x^3 + c4 x^4 with x = q2 - ref2, or q1 - ref1 = c0."""
     one, two = int(m.eq_obj1id[e]), int(m.eq_obj2id[e])
     ref1, ref2 = (float(m.qpos0[m.jnt_qposadr[j]]) for j in (one, two))
-    c0, c1 = map(float, m.eq_data[e, :2])
-    return Coupling(joints[one], joints[two], c1, ref1 + c0 - c1 * ref2)
+    if two < 0 or not m.eq_data[e, 1:5].any():
+        return Coupling(joints[one], None, 0.0, ref1 + float(m.eq_data[e, 0]))
+    in_q2 = np.polynomial.Polynomial(m.eq_data[e, :5])(np.polynomial.Polynomial((-ref2, 1.0)))
+    offset, multiplier, *higher = (float(x) for x in in_q2.coef)
+    return Coupling(joints[one], joints[two], multiplier, ref1 + offset, tuple(higher) if any(higher) else ())
 
 
 def add_landmarks(m: Any, description: Description) -> None:

@@ -97,5 +97,5 @@ def _check_no_cycle(couplings: Mapping[str, Coupling], elements: Mapping[str, El
                 around = " -> ".join([*cycle[:8], "..."] if len(cycle) > 8 else [*cycle, name])
                 raise elements[name].error(f"joints mimic each other in a cycle: {around}")
             chain[name] = None
-            name = couplings[name].master
+            name = couplings[name].master or ""  # a URDF names one
         led.update(chain)
