@@ -127,7 +127,7 @@ private:
     void take(nb::handle x, nb::handle v) { read(state("x", x, size()), x_), read(state("v", v, size()), v_); }
     bool finite() const {
         const auto n = static_cast<npy_intp>(4 * size());
-        return all_finite(&x_[0].x, n) && all_finite(&v_[0].x, n);
+        return kernels().all_finite(&x_[0].x, n) && kernels().all_finite(&v_[0].x, n);
     }
 
     static particles::System make(const Rows& rows, const Rows& links, const Rows& hinges, const Rows& members, const Rows& planes, const Array& floor, const Array& heights, const Array& gravity) {
