@@ -239,7 +239,7 @@ inline int filter_solve(FilterData& d, const FilterInput& in, const BodyMotion* 
             if (code < b.iv || code >= b.iv + b.nv) continue;
             const JointLimit now = joint_value(d, b, code - b.iv, direction);
             const double limit = sign > 0 ? d.upper[code] : d.lower[code];
-            double* row = rows.add(((limit - now.value) / s.limit_time - now.rate) / s.limit_time, 0);
+            double* row = rows.add(((limit - now.value) / s.limit_time - 2 * now.rate) / s.limit_time, 0);
             if (b.kind == JointKind::spherical) for (int k = 0; k < 3; ++k) row[b.iv + k] = direction[k];
             else row[code] = 1;
         }
@@ -420,8 +420,8 @@ inline bool review_limits(FilterData& d, int& limits, int wishes) {
             const JointLimit now = joint_value(d, b, k, direction);
             double a = 0;
             for (int i = 0; i < (b.kind == JointKind::spherical ? 3 : b.nv); ++i) a += direction[i] * d.a[b.iv + i];
-            const double up = ((d.upper[j] - now.value) / d.s.limit_time - now.rate) / d.s.limit_time;
-            const double low = ((d.lower[j] - now.value) / d.s.limit_time - now.rate) / d.s.limit_time;
+            const double up = ((d.upper[j] - now.value) / d.s.limit_time - 2 * now.rate) / d.s.limit_time;
+            const double low = ((d.lower[j] - now.value) / d.s.limit_time - 2 * now.rate) / d.s.limit_time;
             if (a > up + 1e-6) add(j, 1);
             else if (a < low - 1e-6) add(j, -1);
         }

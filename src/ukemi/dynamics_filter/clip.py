@@ -20,7 +20,7 @@ from ukemi.dynamics_filter.result import (
     residual_bw,
 )
 from ukemi.dynamics_filter.run import Run, run_to_the_end
-from ukemi.dynamics_filter.settings import SAFE, STANDARD, Settings
+from ukemi.dynamics_filter.settings import LOOSE, SAFE, STANDARD, Settings
 from ukemi.dynamics_filter.whole import follow_plan, whole_plan
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
@@ -52,7 +52,8 @@ def filter_motion(
         counts.
         preview: seconds that the filter looks ahead; 0: none, as in [DF03]; infinity: the whole clip is planned first.
         solver: "qp", or "paper" for the filter of [DF03] VII as printed (`ukemi.dynamics_filter.paper`).
-        settings: gains and weights; by default `STANDARD`, and `SAFE` in a second run if the figure falls.
+        settings: gains and weights; by default `STANDARD`; if the figure falls also `LOOSE` and
+            `SAFE`, and the longest run counts.
         mass, height: of the person in the clip [kg], [m].
         progress: whether a bar is shown on a terminal.
 
@@ -68,14 +69,16 @@ def filter_motion(
         clip = read_motion(clip)
     if terrain is not None and not all(hasattr(terrain, name) for name in ("normal", "friction", "velocity")):
         raise InvalidInputError(f"terrain: expected a Ground, got {terrain!r:.100}")
+    # a treadmill's belt is at rest for whoever walks along with it
+    belt = np.zeros(3) if terrain is None else np.asarray(terrain.velocity, dtype=np.float64)
+    if belt.any():
+        ways = {j: p - clip.time[:, None] * belt if j == 0 else p for j, p in clip.translations.items()}
+        clip = clip.with_motion(clip.rotations, ways)
     person = figure_from_clip(clip, mass, height)
     figure, q = _body(person, model)
     friction = STANDARD.friction if terrain is None else float(min(terrain.friction, 10.0))
-    presets = [("standard", STANDARD), ("safe", SAFE)] if settings is None else [("given", settings)]
+    presets = [("standard", STANDARD), ("loose", LOOSE), ("safe", SAFE)] if settings is None else [("given", settings)]
     presets = [(name, replace(s, preview=preview, friction=friction)) for name, s in presets]
-    # a treadmill's belt is at rest for whoever walks along with it
-    belt = np.zeros(3) if terrain is None else np.asarray(terrain.velocity, dtype=np.float64)
-    q[:, :3] -= np.arange(len(q))[:, None] / clip.fps * belt
     reference = make_reference(figure, q, clip.fps, presets[0][1].dt, terrain)
     before = _measure_clip(figure, q, clip.fps)
     if solver == "paper":

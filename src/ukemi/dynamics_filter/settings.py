@@ -107,7 +107,9 @@ class Settings:
 
 #: What `filter_motion` uses first.
 STANDARD = Settings()
-#: A stiff pelvis on a loose spine: stays up longer, at the price of the trunk's pose. Tried when the standard falls.
+#: A stiff pelvis on a loose spine: stays up longer, at the price of the trunk's pose. Tried when the others fall.
 SAFE = replace(STANDARD, root_weight=200.0, root_kp=400.0, root_kd=40.0, spine=5.0)
+#: Keeps its course less strictly. Tried when the standard falls.
+LOOSE = replace(STANDARD, plan_place=30.0, plan_velocity=3.0)
 #: Stiff joints: closer to the reference, less to balance with.
 CLOSE = replace(STANDARD, joint_kp=900.0, joint_kd=60.0)

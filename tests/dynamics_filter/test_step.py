@@ -1,0 +1,104 @@
+"""The core's step: it obeys the equation of motion, cones and limits, and it holds a figure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import ukemi as uk
+from tests.dynamics_filter.figures import standing_reference
+from ukemi import _core
+from ukemi.dynamics_filter.online import Follower, floor_of, gains_of, limits_of
+from ukemi.dynamics_filter.result import residual_bw
+from ukemi.dynamics_filter.settings import STANDARD
+from ukemi.model.arrays import Array
+
+
+def run(reference: object, external: Array | None = None, steps: int = 200) -> dict[str, Array]:
+    follower = Follower(reference, STANDARD)  # type: ignore[arg-type]
+    chunks = [follower.advance(5, None if external is None else external[k : k + 5]) for k in range(0, steps, 5)]
+    out = {name: np.concatenate([c[name] for c in chunks]) for name in chunks[0] if name != "steps"}
+    return out | {"q": out["q_before"], "v": out["v_before"]}
+
+
+def push(model: uk.Model, steps: int, force: Array) -> Array:
+    wrench = np.zeros((steps, model.nlinks, 6))
+    wrench[20:70, model.link_index("chest"), :3] = force  # the chest hardly turns: link axes are the world's
+    return wrench
+
+
+def test_a_standing_figure_stands_still() -> None:
+    reference = standing_reference(0.4)
+    out = run(reference)
+    weight = reference.model.mass * 9.81
+    np.testing.assert_allclose(out["force"][5:, :, 2].sum(axis=1), weight, rtol=1e-6)
+    assert np.abs(out["centroid"][:, :3] - reference.centroid[0, :3]).max() < 1e-4
+    assert not out["impulse"].any()
+
+
+@pytest.mark.parametrize("dof", [28, 40])
+def test_accelerations_and_forces_satisfy_the_equation_of_motion(dof: int) -> None:
+    reference = standing_reference(0.4, dof)
+    wrench = push(reference.model, 200, np.array([60.0, 40.0, 0.0]))
+    out = run(reference, wrench)
+    assert residual_bw(reference, out, wrench) < 1e-9
+    f = out["force"]
+    assert (np.hypot(f[..., 0], f[..., 1]) <= 0.8 * f[..., 2] + 1e-9).all()
+    assert (f[..., 2] >= 0).all()
+
+
+def test_points_that_are_down_do_not_move() -> None:
+    reference = standing_reference(0.4)
+    out = run(reference, push(reference.model, 200, np.array([100.0, 0.0, 0.0])))
+    assert out["down"].all()
+    assert np.abs(out["place"] - out["place"][0]).max() < 1e-6
+
+
+def test_the_same_run_twice_is_the_same_bit_for_bit() -> None:
+    reference = standing_reference(0.2)
+    wrench = push(reference.model, 100, np.array([80.0, 30.0, 0.0]))
+    first, second = run(reference, wrench, 100), run(reference, wrench, 100)
+    for name, value in first.items():
+        assert value.tobytes() == second[name].tobytes(), name
+
+
+def test_torque_limits_are_kept() -> None:
+    reference = standing_reference(0.3)
+    wrench = push(reference.model, 150, np.array([120.0, 0.0, 0.0]))
+    free = run(reference, wrench, 150)
+    model = reference.model
+    knees = [model.joint(f"{side}_knee").v.start for side in ("left", "right")]
+    largest = 0.9 * np.abs(free["tau"][:, knees]).max()
+    follower = Follower(reference, STANDARD)
+    limits = limits_of(model)
+    limits[2, knees] = largest
+    points = reference.points
+    follower.core = _core.Filter(
+        model.tree,
+        points.links.tolist(),
+        points.places,
+        points.tip.astype(int).tolist(),
+        gains_of(model, STANDARD),
+        limits,
+        STANDARD.of_step(),
+        floor_of(None),
+        None,
+    )
+    follower.core.reset(reference.q[0], reference.v[0])
+    chunks = [follower.advance(5, wrench[k : k + 5]) for k in range(0, 150, 5)]
+    tau = np.concatenate([c["tau"] for c in chunks])[:, knees]
+    assert np.abs(tau).max() <= largest * (1 + 1e-6)
+    assert np.abs(tau).max() > 0.999 * largest  # the limit was felt
+
+
+def test_joint_limits_are_kept() -> None:
+    reference = standing_reference(0.4)
+    knee = reference.model.joint("left_knee")
+    wanted = reference.q.copy()
+    wanted[:, 2] += 2.0  # in the air: impulses know no limits
+    wanted[1:, knee.q] = -0.5  # beyond what a knee does
+    out = run(replace(reference, q=wanted, contact=np.zeros_like(reference.contact)), steps=200)
+    lower = float(np.asarray(knee.joint.limits)[0, 0])
+    assert out["q"][:, knee.q].min() > lower - 1e-3
