@@ -113,7 +113,9 @@ def _momentum(world: uk.World) -> Array:
 
 
 def table(outcomes: list[Outcome]) -> str:
-    rows = ["| ground | runs | right | not finite | steps without certificate | most energy gained [J] | deepest [mm] |"]
+    rows = [
+        "| ground | runs | right | not finite | steps without certificate | most energy gained [J] | deepest [mm] |"
+    ]
     rows.append("| --- " * 7 + "|")
     for ground in GROUNDS:
         found = [o for o in outcomes if o.ground == ground]

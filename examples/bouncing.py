@@ -29,7 +29,11 @@ def main() -> None:
     flights = 2 * speed / 9.81 * E ** np.arange(1, 5)
     expected = speed / 9.81 + np.concatenate([[0], np.cumsum(flights)])
     times = np.array([event["time"] for event in recording.events])
-    print("impacts at", ", ".join(f"{t:.6f}" for t in times[:5]), f"and {len(times) - 5} more, the last at {times[-1]:.4f} s")
+    print(
+        "impacts at",
+        ", ".join(f"{t:.6f}" for t in times[:5]),
+        f"and {len(times) - 5} more, the last at {times[-1]:.4f} s",
+    )
     assert np.abs(times[:5] - expected).max() < 1e-9
     (contact,) = simulation.contacts
     print(f"at rest: {contact.normal_force:.6f} N, speed {np.abs(world.v).max():.1e} m/s")

@@ -57,7 +57,9 @@ def main() -> None:
     assert abs(speed - STEP / PERIOD) < 0.05
 
     drawn, poses = with_scenery(world.model, recording.poses, stones)
-    path = draw_strip(drawn, poses, out / "passive_walker.png", poses=24, spread=0.0, title="no motor: seen along the slope")
+    path = draw_strip(
+        drawn, poses, out / "passive_walker.png", poses=24, spread=0.0, title="no motor: seen along the slope"
+    )
     print(f"look at {path}")
 
 

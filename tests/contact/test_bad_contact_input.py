@@ -70,7 +70,9 @@ def test_report_without_anything_to_touch() -> None:
 def test_zero_and_huge_friction(friction: float) -> None:
     """Without friction it slides freely; with a huge one it never does."""
     slope = (3.0, 0, -9.0)
-    world = loose([uk.Box((0.2, 0.2, 0.02))], uk.Ground(friction=friction), mass=1.0, q=(0, 0, 0.01, 1, 0, 0, 0), gravity=slope)
+    world = loose(
+        [uk.Box((0.2, 0.2, 0.02))], uk.Ground(friction=friction), mass=1.0, q=(0, 0, 0.01, 1, 0, 0, 0), gravity=slope
+    )
     sim = uk.Simulation(world, 1e-3)
     sim.run(0.5, every=100)
     expected = 0.5 * 3.0 * 0.25 if friction < 1 else 0.0

@@ -7,8 +7,18 @@ import pytest
 from tests.problems.bodies import feet, loose
 
 import ukemi as uk
-from ukemi.contact.conditions import CC00_TABLE_1, CC00_TABLE_2, CHECK_WORDS, FACE, LINE, POINT, TABLE_I, TABLE_II
-from ukemi.contact.conditions import WORDS, Check
+from ukemi.contact.conditions import (
+    CC00_TABLE_1,
+    CC00_TABLE_2,
+    CHECK_WORDS,
+    FACE,
+    LINE,
+    POINT,
+    TABLE_I,
+    TABLE_II,
+    WORDS,
+    Check,
+)
 from ukemi.contact.conditions import Condition as C
 
 #: [DF03] Table I as printed: condition, constrained directions (vx vy vz wx wy wz), feasible for face, line, point

@@ -76,7 +76,9 @@ def test_sliding_block_stops(problem: Load, dt: float) -> None:
     start = world.q.copy()
     recording = uk.Simulation(world, dt).run(p.data["duration_s"])
     end = world.q[:3] - start[:3]
-    assert np.abs(end[:2] - p.answer("final displacement")).max() < dt**2  # the step in which it stops; peers: 1.5 mm and more
+    assert (
+        np.abs(end[:2] - p.answer("final displacement")).max() < dt**2
+    )  # the step in which it stops; peers: 1.5 mm and more
     assert np.abs(recording.q[:, 2] - start[2]).max() < 1e-9  # never kicked upwards (peers lift it by 35 mm)
     assert np.abs(recording.q[:, 3:] - start[3:]).max() < 1e-9  # nor turned
     along = recording.q[:, :2] @ v[:2] / g["speed"]

@@ -168,7 +168,9 @@ def stopped_pendulum(p: Problem) -> uk.World:
         joint = uk.Revolute(CCW, limits=limits, restitution=g["e"])
         I = g[f"I{k + 1}"]
         place = uk.Pose((0, 0, -at))
-        b.link(f"link{k + 1}", parent, joint, place, mass=g[f"m{k + 1}"], com=(0, 0, -g[f"c{k + 1}"]), inertia=(I, I, 0))
+        b.link(
+            f"link{k + 1}", parent, joint, place, mass=g[f"m{k + 1}"], com=(0, 0, -g[f"c{k + 1}"]), inertia=(I, I, 0)
+        )
     world = uk.World((0, 0, -g["g"]))
     world.collisions = True
     start = np.array((g["theta1"], g["theta2"])), np.array((g["theta1_dot"], g["theta2_dot"]))

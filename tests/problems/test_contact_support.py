@@ -33,9 +33,7 @@ def test_rocking_block(problem: Load) -> None:
     depth = 0.5
     box = uk.Box((2 * g["b"], depth, 2 * g["h"]))
     friction = 1.01 * float(p.answer("friction needed"))
-    world = loose(
-        [box], uk.Ground(friction=friction), joint=PLANE, mass=g["m"], q=tilted(g["b"], g["h"], g["theta0"])
-    )
+    world = loose([box], uk.Ground(friction=friction), joint=PLANE, mass=g["m"], q=tilted(g["b"], g["h"], g["theta0"]))
     sim = uk.Simulation(world, 1e-3, events=True)
     recording = sim.run(p.data["duration_s"])
     times = distinct([event["time"] for event in recording.events])
