@@ -103,7 +103,7 @@ def test_hands_on_a_bar_and_feet_on_the_ground() -> None:
     sim = uk.Simulation(world, 1e-3)
     sim.run(0.5, every=50)
     assert sim.report.certificate.valid
-    assert max(world.connection_gap(c) for c in world.connections) < 1e-6
+    assert max(world.gap(c) for c in world.connections) < 1e-6
     assert sim.report.penetration < 1e-4
     assert len(sim.contacts) > 0
 
