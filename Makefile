@@ -9,8 +9,8 @@ SOURCES := $(shell find core src/ukemi -name '*.hpp' -o -name '*.cpp' -o -name '
 .PHONY: demo test test-all test-sanitize lint docs bench stubs clean
 
 demo: $(VENV)/.test
-	$(BIN)/ukemi simulate --out $(OUT)
-	@echo "look at $(OUT)/strip.png"
+	$(BIN)/ukemi filter --out $(OUT)
+	@echo "look at $(OUT)/report.html"
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -q -m "not oracle and not fuzz"

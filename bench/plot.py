@@ -1,4 +1,4 @@
-"""Cost per body against the size of the tree, and per loop against their number."""
+"""Cost per body, per loop and per particle against their number."""
 
 from __future__ import annotations
 
@@ -17,7 +17,12 @@ def plot_scaling(limits: list[Limit], path: Path) -> None:
     for limit in limits:
         sizes = [int(links) for links in limit.parts]
         axes.plot(sizes, list(limit.parts.values()), "o-", label=limit.case.partition(",")[0])
-    axes.set(xscale="log", xlabel="links, or loops", ylabel="time per link or loop [ns]", ylim=(0, None))
+    axes.set(
+        xscale="log",
+        xlabel="links, loops or particles",
+        ylabel="time for each of them [ns]",
+        ylim=(0, None),
+    )
     axes.grid(alpha=0.3)
     axes.legend()
     figure.savefig(path, dpi=120)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from cases import batch, closed, imports, inside_core, python_calls, scaling
+from cases import batch, closed, hand, imports, inside_core, particles, python_calls, scaling
 from inside.build import build
 from inside.session import Session
 from machine import commit, machine, pin_to_one_core, versions
@@ -68,6 +68,8 @@ def main(quick: Quick = False, python_only: PythonOnly = False, output: Output =
     pin_to_one_core()
     python_calls.run(model, bodies(model), rounds, results)
     closed.run(model, bodies(model), max(5, rounds // 4), results)
+    hand.run(rounds, results)
+    particles.run(max(5, rounds // 40), results)
     imports.run(max(5, rounds // 40), results)
 
     console = Console(width=None if sys.stdout.isatty() else 150)

@@ -97,7 +97,7 @@ template <class T, class X> UKEMI_INLINE void small_solve(const T* D, int n, X* 
 
 /// Any joint through its subspace S: U = I S, D = S^T U + armature. Stores the gains U D^-1 (6 per freedom), then the
 /// factor of D.
-template <class T> inline void absorb_general(const Body& b, const In<T>& q, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
+template <class T> inline void absorb_general(const Tree& tree, const Body& b, const In<T>& q, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
     const int n = b.nv;
     Force<T> U[6];
     Motion<T> S[6];
@@ -114,6 +114,8 @@ template <class T> inline void absorb_general(const Body& b, const In<T>& q, Aba
         for (int j = 0; j < n; ++j) D[i * n + j] = dot(S[i].lin, U[j].f) + dot(S[i].ang, U[j].n);
         D[i * n + i] += b.armature[i];
     }
+    if (b.coupled)
+        for (int i = 0; i < n * n; ++i) D[i] += tree.joint_inertias[static_cast<std::size_t>(b.coupled - 1)].matrix[i];
     small_cholesky(D, n);
     // gains: row c of U D^-1, for each of the six components
     for (int c = 0; c < 6; ++c) {
@@ -249,6 +251,20 @@ template <class T> UKEMI_INLINE void absorb_free(const Body& b, AbaBody<T>& x, A
     if (parent) pass_force(*parent, x.X, x.X.R * tau_f, tau_n);
 }
 
+/// Inwards: articulated inertias and bias forces, from the rigid ones and the torques in the work.
+template <class T> inline void absorb_all(const Tree& tree, const In<T>& q, const AbaWork<T>& work) {
+    for (int i = static_cast<int>(tree.bodies.size()) - 1; i >= 0; --i) {
+        const Body& b = tree.bodies[i];
+        AbaBody<T>& x = work.bodies[i];
+        AbaBody<T>* parent = b.parent < 0 ? nullptr : &work.bodies[b.parent];
+        if (b.leaf >= 0) absorb_leaf(b, tree.leaves[static_cast<std::size_t>(b.leaf)], x, parent, work);
+        else if (is_plain(b, JointKind::spherical)) absorb_spherical(b, x, parent, work);
+        else if (b.kind == JointKind::revolute) absorb_revolute(b, x, parent, work);
+        else if (is_plain(b, JointKind::free)) absorb_free(b, x, parent, work);
+        else absorb_general(tree, b, q, x, parent, work);
+    }
+}
+
 /// First two passes: velocities and bias forces outwards, articulated inertias inwards. external: a wrench per body, in
 /// body coordinates; it and tau may be absent.
 template <class T>
@@ -286,17 +302,7 @@ inline void aba_inward(const Tree& tree, const In<T>& q, const In<T>& v, const I
         }
     }
 
-    // Inwards: articulated inertias.
-    for (int i = n - 1; i >= 0; --i) {
-        const Body& b = tree.bodies[i];
-        AbaBody<T>& x = work.bodies[i];
-        AbaBody<T>* parent = b.parent < 0 ? nullptr : &work.bodies[b.parent];
-        if (b.leaf >= 0) absorb_leaf(b, tree.leaves[static_cast<std::size_t>(b.leaf)], x, parent, work);
-        else if (is_plain(b, JointKind::spherical)) absorb_spherical(b, x, parent, work);
-        else if (b.kind == JointKind::revolute) absorb_revolute(b, x, parent, work);
-        else if (is_plain(b, JointKind::free)) absorb_free(b, x, parent, work);
-        else absorb_general(b, q, x, parent, work);
-    }
+    absorb_all(tree, q, work);
 }
 
 /// All bodies of a tree, parents before children; or some of them, closed towards the root.

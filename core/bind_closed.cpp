@@ -36,8 +36,12 @@ struct PyClosed {
         for (nb::handle item : loops) all.items.push_back(nb::cast<const PyLoop&>(item).loop);
         for (nb::handle item : ties) {
             const PyTie& tie = nb::cast<const PyTie&>(item);
-            const int first = static_cast<int>(all.terms.size());
-            all.terms.insert(all.terms.end(), tie.terms.begin(), tie.terms.end());
+            const int first = static_cast<int>(all.terms.size()), measures = static_cast<int>(all.measures.size());
+            for (TieTerm term : tie.terms) {
+                if (term.measure >= 0) term.measure += measures;
+                all.terms.push_back(term);
+            }
+            all.measures.insert(all.measures.end(), tie.measures.begin(), tie.measures.end());
             all.ties.push_back({first, static_cast<int>(all.terms.size()), tie.offset});
         }
         return all;
@@ -166,7 +170,8 @@ void bind_closed(nb::module_& m) {
         .def_prop_ro("frame_a", [](const PyLoop& l) { return l.matrix(l.frame_a); })
         .def_prop_ro("frame_b", [](const PyLoop& l) { return l.matrix(l.frame_b); });
     nb::class_<PyTie>(m, "Tie", "A constraint on joint coordinates of a tree.")
-        .def(nb::init<const Tree&, nb::handle, nb::handle, double>(), nb::arg("tree"), nb::arg("freedoms"), nb::arg("coefficients"), nb::arg("offset"));
+        .def(nb::init<const Tree&, nb::handle, nb::handle, double, nb::handle>(), nb::arg("tree"), nb::arg("freedoms"), nb::arg("coefficients"), nb::arg("offset"),
+             nb::arg("measures").none() = nb::none());
     nb::class_<PyClosed>(m, "ClosedChain", "A tree with loops closed by joints, and ties between coordinates: constraint forces, velocity jumps, projection.")
         .def(nb::init<nb::object, nb::list, nb::list>(), nb::arg("tree"), nb::arg("loops"), nb::arg("ties"))
         .def("rows_of", &PyClosed::rows_of, nb::arg("block"))

@@ -1,10 +1,16 @@
 // Time integration for Python.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <memory>
 
 #include "border.hpp"
 #include "closed_chain.hpp"
+#include "implicit.hpp"
 #include "integrators.hpp"
+#include "limit_step.hpp"
 
 namespace ukemi {
 
@@ -33,15 +39,59 @@ struct PyIntegrator {
         border.gravity(g);
         std::copy(border.batch.gravity, border.batch.gravity + 3, gravity);
     }
-    static Method method_of(const std::string& name) {
-        if (name == "semi-implicit") return Method::semi_implicit;
-        if (name == "rk4") return Method::rk4;
-        if (name == "adaptive") return Method::adaptive;
-        throw InputError("InvalidInputError", "integrator: expected 'semi-implicit', 'rk4' or 'adaptive', got '" + name + "'");
+    /// What an implicit step of this length reads instead of the tree.
+    struct Implicit {
+        double dt;
+        Tree tree;
+        Loops loops;
+        std::unique_ptr<ClosedChain> chain;
+        std::vector<double> lambda;
+        std::unique_ptr<LimitStepper> stepper;
+        Implicit(const Tree& t, const ClosedChain* closed, double h) : dt(h), tree(implicit_tree(t, h)), loops(closed ? closed->loops() : Loops{}) {
+            add_implicit_ties(t, h, loops);
+            if (!closed && loops.ties.empty()) return;
+            chain = std::make_unique<ClosedChain>(tree, loops);
+            lambda.resize(static_cast<std::size_t>(chain->rows()));
+        }
+    };
+    std::unique_ptr<Implicit> implicit;
+    nb::object watched;                // keeps the limits of the stepper alive
+    std::vector<double> restitution;   // of the limits, for implicit steps
+    std::vector<int> active;           // limits that push, of implicit steps
+    struct Change { double time; int limit; bool reached; };
+    std::vector<Change> changes;       // since they were last asked for
+
+    void note_changes(double time) {
+        const std::vector<int>& now = implicit->stepper->active();
+        if (now == active) return;
+        for (int row : active)
+            if (std::find(now.begin(), now.end(), row) == now.end()) changes.push_back({time, row, false});
+        for (int row : now)
+            if (std::find(active.begin(), active.end(), row) == active.end()) changes.push_back({time, row, true});
+        active = now;
+    }
+    /// (time, limit, reached) of implicit steps since the last call.
+    nb::list take_changes() {
+        nb::list out;
+        for (const Change& c : changes) out.append(nb::make_tuple(c.time, c.limit, c.reached));
+        changes.clear();
+        return out;
     }
 
-    /// `steps` steps of dt from (t, q, v); control(t, q, v) -> tau, or constant torques, or None.
-    nb::tuple advance(double t, nb::handle q0, nb::handle v0, double dt, long steps, nb::object control) {
+    static Method method_of(const std::string& name) {
+        if (name == "semi-implicit") return Method::semi_implicit;
+        if (name == "implicit") return Method::implicit;
+        if (name == "rk4") return Method::rk4;
+        if (name == "adaptive") return Method::adaptive;
+        throw InputError("InvalidInputError", "integrator: expected 'implicit', 'semi-implicit', 'rk4' or 'adaptive', got '" + name + "'");
+    }
+
+    /// `steps` steps of dt from (t, q, v); control(t, q, v) -> tau, or constant torques, or None. With limits (rows that
+    /// must not become positive) it stops before the first step that crosses one, or at whose end one of the `held` rows,
+    /// the last of the closed chain, would have to pull; `outside` rows wait until they are within. Returns q, v and the
+    /// number of steps done.
+    nb::tuple advance(double t, nb::handle q0, nb::handle v0, double dt, long steps, nb::object control, nb::object limits, const std::vector<int>& held,
+                      const std::vector<int>& outside) {
         Border border(*tree);
         Batch& batch = border.batch;
         border.coordinates(batch.q, "q", q0);
@@ -63,10 +113,15 @@ struct PyIntegrator {
             batch.x.data = torque.data();
         }
         std::copy(gravity, gravity + 3, batch.gravity);
+        if (integrator.method() != Method::implicit) implicit.reset();
+        else if (!implicit || implicit->dt != dt) implicit = std::make_unique<Implicit>(*tree, chain, dt);
+        ClosedChain* moved = implicit ? implicit->chain.get() : chain;
+        double* forces = implicit ? implicit->lambda.data() : lambda.data();
+        if (implicit) batch.tree = &implicit->tree;
         auto acceleration = [&](double time, const double* qs, const double* vs, double* a) {
             if (calls) torque = ask(control, time, qs, vs, batch);
-            if (chain) {
-                const double share = chain->dynamics(qs, vs, batch.x.data, batch.external.data, batch.gravity, a, lambda.data());
+            if (moved) {
+                const double share = moved->dynamics(qs, vs, batch.x.data, batch.external.data, batch.gravity, a, forces);
                 if (share < nearly_singular) {
                     double largest = 0;
                     for (int i = 0; i < tree->nv; ++i) largest = std::max(largest, std::fabs(a[i]));
@@ -78,17 +133,79 @@ struct PyIntegrator {
             }
         };
         if (chain) integrator.on_accept = [this](double* qs, double* vs) { chain->project(qs, vs); };
-        std::vector<double> q_good(q, q + tree->nq), v_good(v, v + tree->nv);
+        std::vector<double> q_good(q, q + tree->nq), v_good(v, v + tree->nv), q_before, v_before, a(v_good.size());
+        LimitStepper* stepper = nullptr;
+        if (implicit && !limits.is_none()) {
+            if (!implicit->stepper) {
+                std::vector<double> e = restitution;
+                e.resize(static_cast<std::size_t>(closed_chain_of(limits)->rows()));
+                implicit->stepper = std::make_unique<LimitStepper>(implicit->tree, implicit->loops, *closed_chain_of(limits), std::move(e), outside);
+                implicit->stepper->set_active(active);
+                watched = limits;
+            }
+            stepper = implicit->stepper.get();
+        }
+        Guard guard{stepper ? nullptr : closed_chain_of(limits), held, outside, {}, {}, {}};
+        long done = 0;
         for (long i = 0; i < steps; ++i) {
             const double now = t + static_cast<double>(i) * dt;
+            if (stepper) {
+                if (calls) torque = ask(control, now, q, v, batch);
+                stepper->advance(batch.x.data, batch.external.data, batch.gravity, dt, q, v, i > 0 && !integrator.on_accept);
+                if (integrator.on_accept) integrator.on_accept(q, v);
+                check(true, now, q, v, q_good, v_good);
+                ++integrator.evaluations, ++done;
+                note_changes(now + dt);
+                if (i % 256 == 255 && PyErr_CheckSignals() != 0) throw nb::python_error();
+                continue;
+            }
+            if (guard.limits) q_before.assign(q, q + tree->nq), v_before.assign(v, v + tree->nv);
             const bool ok = integrator.advance(acceleration, now, dt, q, v);
             check(ok, now, q, v, q_good, v_good);
+            if (guard.limits) {
+                // the implicit step has its own forces; the others are asked for those at the new state
+                if (!held.empty() && !implicit) acceleration(now + dt, q, v, a.data());
+                const int rows = moved ? chain->rows() : 0;
+                if (guard.crossed(q, v) || (!held.empty() && guard.pulls(forces + rows - static_cast<long>(held.size())))) {
+                    std::copy(q_before.begin(), q_before.end(), q), std::copy(v_before.begin(), v_before.end(), v);
+                    break;
+                }
+            }
+            ++done;
             if (i % 256 == 255 && PyErr_CheckSignals() != 0) throw nb::python_error();
         }
-        return nb::make_tuple(q_out, v_out);
+        return nb::make_tuple(q_out, v_out, done);
     }
 
 private:
+    /// Watches limits while steps run.
+    struct Guard {
+        ClosedChain* limits;
+        const std::vector<int>&held, &outside;
+        std::vector<double> error, rate;
+        enum : char { watched, is_held, is_outside };
+        std::vector<char> kind;
+        static constexpr double at_rest = 1e-9;  // slower than this nothing is crossed (limits.py: CROSSED)
+
+        bool crossed(const double* q, const double* v) {
+            if (kind.empty()) {
+                const auto rows = static_cast<std::size_t>(limits->rows());
+                error.resize(rows), rate.resize(rows), kind.assign(rows, watched);
+                for (int row : held) kind[static_cast<std::size_t>(row)] = is_held;
+                for (int row : outside) kind[static_cast<std::size_t>(row)] = is_outside;
+            }
+            limits->state(q, v, error.data(), rate.data());
+            for (std::size_t r = 0; r < error.size(); ++r) {
+                if (kind[r] == is_outside && error[r] <= 0) kind[r] = watched;
+                if (kind[r] == watched && error[r] > 0 && rate[r] > at_rest) return true;
+            }
+            return false;
+        }
+        bool pulls(const double* lambda) const {
+            return std::any_of(lambda, lambda + held.size(), [](double l) { return l > 0; });
+        }
+    };
+
     Array ask(const nb::object& control, double t, const double* q, const double* v, Batch& batch) const {
         double *qa, *va;
         nb::object q_array = nb::steal(new_array({tree->nq}, false, &qa)), v_array = nb::steal(new_array({tree->nv}, false, &va));
@@ -136,7 +253,11 @@ void bind_integrator(nb::module_& m) {
     nb::class_<PyIntegrator>(m, "Integrator", "Moves a state of a tree, with loops or without, through time.")
         .def(nb::init<nb::object, const std::string&, nb::handle, double, double, nb::object>(), nb::arg("tree"), nb::arg("method"), nb::arg("gravity").none(), nb::arg("rtol"),
              nb::arg("atol"), nb::arg("closed").none() = nb::none())
-        .def("advance", &PyIntegrator::advance, nb::arg("t"), nb::arg("q").none(), nb::arg("v").none(), nb::arg("dt"), nb::arg("steps"), nb::arg("control").none())
+        .def("advance", &PyIntegrator::advance, nb::arg("t"), nb::arg("q").none(), nb::arg("v").none(), nb::arg("dt"), nb::arg("steps"), nb::arg("control").none(), nb::arg("limits").none() = nb::none(),
+             nb::arg("held") = std::vector<int>(), nb::arg("outside") = std::vector<int>())
+        .def_rw("restitution", &PyIntegrator::restitution)
+        .def_rw("active", &PyIntegrator::active)
+        .def("take_changes", &PyIntegrator::take_changes)
         .def_prop_ro("evaluations", [](const PyIntegrator& i) { return i.integrator.evaluations; })
         .def_prop_ro("rough", [](const PyIntegrator& i) { return i.integrator.rough; });
 }

@@ -6,10 +6,12 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 
 #include "border.hpp"
+#include "implicit.hpp"
 #include "frames.hpp"
 #include "kernels.hpp"
 
@@ -18,7 +20,11 @@ namespace nb = nanobind;
 namespace ukemi {
 
 void bind_closed(nb::module_& m);
+void bind_contact(nb::module_& m);
+void bind_impulse(nb::module_& m);
 void bind_integrator(nb::module_& m);
+void bind_particles(nb::module_& m);
+void bind_filter(nb::module_& m);
 
 namespace {
 
@@ -84,6 +90,22 @@ Tree make_tree(const std::vector<std::string>& names, const std::vector<int>& pa
     }
     kernels().find_leaves(tree);
     return tree;
+}
+
+/// Adds a spring and damper across joints, on freedoms (indices into v) whose coordinates are angles or distances.
+void add_spring(Tree& tree, const std::vector<int>& freedoms, nb::handle stiffness, nb::handle damping, nb::handle rest) {
+    const auto n = static_cast<npy_intp>(freedoms.size());
+    const Array K = rows("stiffness", stiffness, n, n), B = rows("damping", damping, n, n);
+    const Array r("rest", rest.ptr());
+    if (r.ndim() != 1 || r.dim(0) != n) throw InputError("InvalidInputError", "rest: expected one number per freedom");
+    CoupledSpring s;
+    for (int v : freedoms) {
+        const auto b = std::find_if(tree.bodies.begin(), tree.bodies.end(), [&](const Body& body) { return body.iv <= v && v < body.iv + body.nv; });
+        if (b == tree.bodies.end() || b->nq != b->nv) throw InputError("InvalidInputError", "spring: freedom " + std::to_string(v) + " is no angle or distance of a joint");
+        s.v.push_back(v), s.q.push_back(b->iq + v - b->iv);
+    }
+    s.stiffness.assign(K.data(), K.data() + n * n), s.damping.assign(B.data(), B.data() + n * n), s.rest.assign(r.data(), r.data() + n);
+    tree.springs.push_back(std::move(s));
 }
 
 /// Names the joint that has nothing to accelerate, if a result is not finite.
@@ -251,6 +273,8 @@ NB_MODULE(_core, m) {
             },
             nb::arg("names"), nb::arg("parents"), nb::arg("kinds"), nb::arg("frames"), nb::arg("inertias"), nb::arg("axes"), nb::arg("armatures"),
             nb::arg("link_bodies"), nb::arg("link_frames"), nb::arg("elastic_bodies"), nb::arg("elastics"))
+        .def("add_spring", add_spring, nb::arg("freedoms"), nb::arg("stiffness"), nb::arg("damping"), nb::arg("rest"))
+        .def("implicit", [](const Tree& t, double dt) { return implicit_tree(t, dt); }, nb::arg("dt"), "M + dt B + dt^2 K instead of M, and the springs' forces at q + dt v.")
         .def_ro("nq", &Tree::nq)
         .def_ro("nv", &Tree::nv);
 
@@ -270,7 +294,11 @@ NB_MODULE(_core, m) {
         .def("solve", &InertiaFactor::solve, nb::arg("rhs").none(), "M^-1 rhs, for rhs of shape (..., nv).");
 
     bind_closed(m);
+    bind_contact(m);
+    bind_impulse(m);
     bind_integrator(m);
+    bind_particles(m);
+    bind_filter(m);
 
     m.def("levels", [] {
         const Kernels* levels[8];

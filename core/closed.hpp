@@ -38,10 +38,11 @@ inline double closed_dynamics(const Tree& tree, const Loops& loops, const double
         return 1;
     }
     aba_outward<true>(tree, touched(loops), Q, a_world, work.aba, work.aba.drive, Out<double>{a, 0});
-    world_motion(tree, loops, q, v, work);
+    if (!loops.items.empty()) world_motion(tree, loops, q, v, work);
     closed_relatives(loops, q, v, work);
     const Strength strength = closed_factor(tree, loops, Q, dependent, work);
     closed_row_accelerations(loops, work, a_world, a, lambda);
+    for (std::size_t t = 0; t < loops.ties.size(); ++t) lambda[loops.blocks[loops.items.size() + t].row] -= loops.ties[t].target;
     for (int r = 0; r < loops.rows; ++r) lambda[r] = -lambda[r];
     closed_solve(loops, work, lambda);
     std::copy(work.aba.drive, work.aba.drive + tree.nv, work.drive);
@@ -49,6 +50,10 @@ inline double closed_dynamics(const Tree& tree, const Loops& loops, const double
     aba_outward<true>(tree, all, Q, a_world, work.aba, work.drive, Out<double>{a, 0});
     for (int refinement = 0; refinement < 2 && strength.alone < ill_conditioned; ++refinement) {
         closed_row_accelerations(loops, work, a_world, a, work.rhs);
+        for (std::size_t t = 0; t < loops.ties.size(); ++t) {
+            const int row = loops.blocks[loops.items.size() + t].row;
+            work.rhs[row] += loops.ties[t].compliance * lambda[row] - loops.ties[t].target;
+        }
         for (int r = 0; r < loops.rows; ++r) work.rhs[r] = -work.rhs[r];
         closed_solve(loops, work, work.rhs);
         for (int r = 0; r < loops.rows; ++r) lambda[r] += work.rhs[r];
@@ -62,7 +67,7 @@ inline double closed_dynamics(const Tree& tree, const Loops& loops, const double
 inline void closed_prepare(const Tree& tree, const Loops& loops, const double* q, const double* v, bool careful, void* memory) {
     const ClosedWork work = closed_work(tree, loops, memory);
     aba_inward<double>(tree, {q, 0}, {v, 0}, {nullptr, 0}, {nullptr, 0}, work.aba);
-    world_motion(tree, loops, q, v, work);
+    if (!loops.items.empty()) world_motion(tree, loops, q, v, work);
     closed_rows(loops, q, v, work);
     closed_factor(tree, loops, {q, 0}, careful ? nearly_dependent : dependent, work);
 }
@@ -79,7 +84,7 @@ inline void closed_respond(const Tree& tree, const Loops& loops, const double* q
 /// Errors and rates of all rows at (q, v).
 inline void closed_state(const Tree& tree, const Loops& loops, const double* q, const double* v, void* memory, double* error, double* rate) {
     const ClosedWork work = closed_work(tree, loops, memory);
-    world_motion_at(tree, loops, q, v, work);
+    if (!loops.items.empty()) world_motion_at(tree, loops, q, v, work);
     closed_rows(loops, q, v, work);
     std::copy(work.error, work.error + loops.rows, error);
     std::copy(work.rate, work.rate + loops.rows, rate);
@@ -140,7 +145,7 @@ inline void closed_jacobian(const Tree& tree, const Loops& loops, const double* 
     const ClosedWork work = closed_work(tree, loops, memory);
     const In<double> Q{q, 0}, V{v, 0};
     aba_inward<double>(tree, Q, V, {nullptr, 0}, {nullptr, 0}, work.aba);
-    world_motion(tree, loops, q, v, work);
+    if (!loops.items.empty()) world_motion(tree, loops, q, v, work);
     closed_rows(loops, q, v, work);
     closed_responses<false>(tree, loops, Q, work);
     for (const RowBlock& block : loops.blocks) {

@@ -26,6 +26,7 @@ public:
         memory_ = scratch_.get(k_.closed_bytes(tree_, loops_));
     }
     const Loops& loops() const { return loops_; }
+    void set_target(int tie, double acceleration) { loops_.ties[static_cast<std::size_t>(tie)].target = acceleration; }
     int rows() const { return loops_.rows; }
 
     /// See closed_dynamics.

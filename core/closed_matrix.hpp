@@ -157,6 +157,12 @@ inline void constraint_matrix(const Loops& loops, const ClosedWork& work) {
             }
         }
     }
+    for (std::size_t t = 0; t < loops.ties.size(); ++t) {
+        if (loops.ties[t].compliance == 0) continue;
+        const int tile = loops.blocks[loops.items.size() + t].tile;
+        Pack& diagonal = work.L[loops.tiles[tile].offset + tile].column[0];
+        set_lane(diagonal, 0, get_lane(diagonal, 0) + loops.ties[t].compliance);
+    }
 }
 
 // Tiles are worked on as local copies: the compiler then knows that they stay in registers.

@@ -99,16 +99,24 @@ private:
 /// A constraint on joint coordinates: the sum of polynomials of them, plus the offset, is zero.
 struct PyTie {
     std::vector<TieTerm> terms;
+    std::vector<JointMeasure> measures;
     double offset;
 
-    /// freedoms: indices into v (of a spherical joint the first: its angle); coefficients (terms, 4) of x to x^4.
-    PyTie(const Tree& tree, nb::handle freedoms, nb::handle coefficients, double offset) : offset(offset) {
+    /// freedoms: indices into v (of a spherical joint the first: its angle); coefficients (terms, 4) of x to x^4. given: null,
+    /// or 11 numbers per term: 0 (none), 1 (twist) or 2 (swing) of a spherical joint, axis, across, widest swings.
+    PyTie(const Tree& tree, nb::handle freedoms, nb::handle coefficients, double offset, nb::handle given) : offset(offset) {
         const Array c("coefficients", coefficients.ptr());
         const auto count = static_cast<npy_intp>(nb::len(freedoms));
         if (count < 1 || c.ndim() != 2 || c.dim(0) != count || c.dim(1) != 4) throw InputError("InvalidInputError", "tie: expected a term for every freedom");
         c.require_finite();
         if (!std::isfinite(offset)) throw InputError("InvalidInputError", "tie: expected a finite offset");
-        const double* k = c.data();
+        Array m;
+        if (!given.is_none()) {
+            m = Array("measures", given.ptr());
+            if (m.ndim() != 2 || m.dim(0) != count || m.dim(1) != 11) throw InputError("InvalidInputError", "tie: expected 11 numbers for every measure");
+            m.require_finite();
+        }
+        const double *k = c.data(), *w = given.is_none() ? nullptr : m.data();
         for (nb::handle item : freedoms) {
             const int v = nb::cast<int>(item);
             std::size_t i = 0;
@@ -119,6 +127,12 @@ struct PyTie {
             if (b.kind == JointKind::free || (angle && v > b.iv)) throw InputError("InvalidInputError", "tie: joint '" + tree.joint_names[i] + "' has no such coordinate");
             terms.push_back({static_cast<int>(i), b.iq + v - b.iv, v, angle, {k[0], k[1], k[2], k[3]}, 0});
             k += 4;
+            if (w && w[0] != 0) {
+                if (!angle) throw InputError("InvalidInputError", "tie: only spherical joints have swing and twist");
+                terms.back().measure = static_cast<int>(measures.size());
+                measures.push_back({w[0] == 2, {w[1], w[2], w[3]}, {w[4], w[5], w[6]}, {w[7], w[8], w[9], w[10]}});
+            }
+            if (w) w += 11;
         }
     }
 };

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "closed_work.hpp"
+#include "measures.hpp"
 
 UKEMI_BEGIN
 
@@ -120,7 +121,10 @@ inline void tie_row(const Loops& loops, const Tie& tie, const double* q, const d
         double* coefficient = work.coefficient + 3 * t;
         double x = q[term.q], x_dot = v[term.v], turning = 0;
         Vec3<double> axis = {1, 0, 0};
-        if (term.angle) {
+        if (term.measure >= 0) {
+            const Measured m = measure(loops.measures[static_cast<std::size_t>(term.measure)], q + term.q, v + term.v);
+            x = m.x, axis = m.gradient, x_dot = dot(axis, read3(v + term.v)), turning = m.product;
+        } else if (term.angle) {
             // angle t = |r| with its axis n = r / t: t' = n . w, and t'' = n . w' + n' . w with t n' = r' - t' n
             const Vec3<double> r = log_rotation(load_quat(q + term.q)), w = read3(v + term.v);
             x = std::sqrt(dot(r, r));

@@ -4,6 +4,7 @@
 // ancestors' subspaces are the entries of M. For spherical and free joints those products are the momentum's own
 // components. On one state a spherical joint's three columns travel as the lanes of one pack.
 #pragma once
+#include "elastic.hpp"
 #include "joints.hpp"
 
 UKEMI_BEGIN
@@ -114,6 +115,10 @@ template <class T> inline void crba(const Tree& tree, const In<T>& q, bool mirro
                            diagonal - s.y * p.y, -0.5 * (s.y * p.z + s.z * p.y), diagonal - s.z * p.z};
         }
     }
+    for_each_joint_inertia(tree, [&](int row, int column, double m) {
+        if (column > row && !mirror) return;
+        for (int l = 0; l < lanes<T>; ++l) M.data[l * M.stride + row * ld + column] += m;
+    });
 }
 
 UKEMI_END

@@ -54,7 +54,21 @@ inline double elastic_energy(const Tree& tree, const double* q) {
         elastic_offset(b, e.rest, q + b.iq, d);
         energy += quadratic(e.stiffness, d, b.nv, Kd);
     }
+    for (const CoupledSpring& s : tree.springs)
+        for (std::size_t i = 0, n = s.q.size(); i < n; ++i)
+            for (std::size_t j = 0; j < n; ++j) energy += 0.5 * (q[s.q[i]] - s.rest[i]) * s.stiffness[i * n + j] * (q[s.q[j]] - s.rest[j]);
     return energy;
+}
+
+/// Calls add(row, column, m) for every entry that joints add to the inertia matrix beside its diagonal.
+template <class F> inline void for_each_joint_inertia(const Tree& tree, F&& add) {
+    if (tree.joint_inertias.empty()) return;
+    for (const Body& b : tree.bodies) {
+        if (!b.coupled) continue;
+        const double* m = tree.joint_inertias[static_cast<std::size_t>(b.coupled - 1)].matrix;
+        for (int i = 0; i < b.nv; ++i)
+            for (int j = 0; j < b.nv; ++j) add(b.iv + i, b.iv + j, m[i * b.nv + j]);
+    }
 }
 
 /// Calls add(k, torque) for the springs and dampers of every joint of every lane; v may be absent (at rest).
@@ -66,6 +80,18 @@ template <class T, class F> inline void for_each_elastic_torque(const Tree& tree
         for (int l = 0; l < lanes<T>; ++l) {
             elastic_torque(b, e, q.data + l * q.stride + b.iq, v ? v.data + l * v.stride + b.iv : at_rest, torque);
             for (int k = 0; k < b.nv; ++k) add(l, b.iv + k, torque[k]);
+        }
+    }
+    for (const CoupledSpring& s : tree.springs) {
+        const std::size_t n = s.q.size();
+        for (int l = 0; l < lanes<T>; ++l) {
+            const double *x = q.data + l * q.stride, *x_dot = v ? v.data + l * v.stride : nullptr;
+            for (std::size_t i = 0; i < n; ++i) {
+                double sum = 0;
+                for (std::size_t j = 0; j < n; ++j)
+                    sum += s.stiffness[i * n + j] * (x[s.q[j]] - s.rest[j]) + (x_dot ? s.damping[i * n + j] * x_dot[s.v[j]] : 0.0);
+                add(l, s.v[i], sum);
+            }
         }
     }
 }

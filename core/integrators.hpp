@@ -1,6 +1,6 @@
 // Time integration of a tree on its configuration manifold.
 //
-// Semi-implicit Euler, the classical fourth-order Runge-Kutta method, and Dormand and Prince's embedded 5(4) pair with
+// Semi-implicit Euler (with stiff joints implicit, see implicit.hpp), the classical fourth-order Runge-Kutta method, and Dormand and Prince's embedded 5(4) pair with
 // step control. The Runge-Kutta methods work in a chart around the state at the start of the step, where rotations are
 // rotation vectors (Munthe-Kaas): the solution never leaves the manifold and the order is kept.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace ukemi {
 
-enum class Method { semi_implicit, rk4, adaptive };
+enum class Method { semi_implicit, implicit, rk4, adaptive };
 
 /// Accelerations of the mechanism at (t, q, v).
 using Accelerations = std::function<void(double t, const double* q, const double* v, double* a)>;
@@ -24,6 +24,7 @@ public:
         : tree_(tree), k_(kernels()), method_(method), rtol_(rtol), atol_(atol), nq_(static_cast<std::size_t>(tree.nq)), nv_(static_cast<std::size_t>(tree.nv)),
           stages_(7 * 2 * nv_), x_(nv_), v_(nv_), q_(nq_), q_new_(nq_), v_new_(nv_) {}
 
+    Method method() const { return method_; }
     long evaluations = 0;
     /// Adaptive steps that kept less than the tolerance at the smallest step: near singular poses, and where the torques
     /// jump, smaller steps bring nothing.
@@ -37,6 +38,7 @@ public:
     bool advance(const Accelerations& acceleration, double t, double dt, double* q, double* v) {
         switch (method_) {
             case Method::semi_implicit:
+            case Method::implicit:  // the same step, with accelerations of the implicit tree
                 semi_implicit(acceleration, t, dt, q, v);
                 if (on_accept) on_accept(q, v);
                 return true;

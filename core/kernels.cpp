@@ -7,12 +7,19 @@
 #include "aba.hpp"
 #include "checks.hpp"
 #include "closed.hpp"
+#include "contact_step.hpp"
 #include "crba.hpp"
 #include "factor.hpp"
+#include "impulse.hpp"
 #include "kinematics.hpp"
 #include "rnea.hpp"
+#include "springs.hpp"
 
 UKEMI_BEGIN
+
+std::size_t filter_bytes();  // filter_kernels.cpp
+void run_filter_step(FilterData&, const FilterInput&);
+int run_plan(PlanData&);
 
 namespace {
 
@@ -51,6 +58,12 @@ struct ForwardDynamics {
     template <class T> static void run(const Batch& b, std::ptrdiff_t i, void* scratch) {
         Arena arena{static_cast<char*>(scratch)};
         aba<T>(*b.tree, in<T>(b.q, i), in<T>(b.v, i), in<T>(b.x, i), in<T>(b.external, i), vec(b.gravity), work<T>(*b.tree, arena), out<T>(b, i));
+    }
+};
+struct ImpulseResponse {
+    template <class T> static void run(const Batch& b, std::ptrdiff_t i, void* scratch) {
+        Arena arena{static_cast<char*>(scratch)};
+        impulse_response<T>(*b.tree, in<T>(b.q, i), in<T>(b.x, i), in<T>(b.external, i), ForwardDynamics::work<T>(*b.tree, arena), out<T>(b, i));
     }
 };
 struct InverseDynamics {
@@ -154,4 +167,13 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::closed_jacobian,
     ukemi::UKEMI_LEVEL::closed_pivots,
     ukemi::UKEMI_LEVEL::closed_least_norm,
+    ukemi::UKEMI_LEVEL::filter_bytes,
+    ukemi::UKEMI_LEVEL::run_filter_step,
+    ukemi::UKEMI_LEVEL::run_plan,
+    ukemi::UKEMI_LEVEL::make_contact_engine,
+    ukemi::UKEMI_LEVEL::sweep<ukemi::UKEMI_LEVEL::ImpulseResponse>,
+    ukemi::UKEMI_LEVEL::psi_bytes,
+    ukemi::UKEMI_LEVEL::inverse_inertia,
+    ukemi::UKEMI_LEVEL::springs,
+    ukemi::UKEMI_LEVEL::kick_and_drift,
 };

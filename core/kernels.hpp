@@ -2,9 +2,15 @@
 #pragma once
 #include <cstddef>
 
+#include "contact_scene.hpp"
+#include "particles_vec.hpp"
 #include "types.hpp"
 
 namespace ukemi {
+
+struct FilterData;
+struct FilterInput;
+struct PlanData;
 
 /// A batch of independent states: each array by its first element and the distance between states (0: shared by all).
 struct Batch {
@@ -48,6 +54,20 @@ struct Kernels {
     void (*closed_jacobian)(const Tree&, const Loops&, const double* q, const double* v, void* memory, double* H, double* rate_v);
     const double* (*closed_pivots)(const Tree&, const Loops&, void* memory);
     void (*closed_least_norm)(const Tree&, const Loops&, void* memory, double* lambda);
+    // the dynamics filter, see filter.hpp
+    std::size_t (*filter_bytes)();  // per body, of each of the four work arrays
+    void (*filter_step)(FilterData&, const FilterInput&);
+    int (*plan_solve)(PlanData&);
+    // contacts, see contact_step.hpp; the scene must outlive the engine
+    ContactEngine* (*make_contact_engine)(const Tree&, const ContactScene&);
+    // impulses, see impulse.hpp; `memory` holds psi_bytes(tree, m) bytes, aligned to 64
+    Kernel impulse_response;
+    std::size_t (*psi_bytes)(const Tree&, int m);
+    void (*inverse_inertia)(const Tree&, const double* q, const int* links, int m, void* memory, double* out);
+    // particles, see springs.hpp
+    void (*springs)(const particles::Link*, std::size_t count, const double* x, const double* v, double* f);
+    void (*kick_and_drift)(const int* which, std::size_t count, double h, const double* inverse_mass, const double* gravity, const double* steady, double* x,
+                           double* v, double* f);
 };
 
 /// The best level for this processor, chosen once.

@@ -73,6 +73,10 @@ inline void rnea(const Tree& tree, const In<T>& q, const In<T>& v, const In<T>& 
         }
     }
 
+    if (a)
+        for_each_joint_inertia(tree, [&](int row, int column, double m) {
+            for (int l = 0; l < lanes<T>; ++l) tau.data[l * tau.stride + row] += m * a.data[l * a.stride + column];
+        });
     for_each_elastic_torque(tree, q, v, [&](int lane, int k, double torque) { tau.data[lane * tau.stride + k] += torque; });
 }
 

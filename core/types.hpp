@@ -44,7 +44,11 @@ struct Body {
     Vec3<double> axis;       ///< joint axis (revolute, prismatic), first axis (universal), normal (planar)
     Vec3<double> axis2;      ///< second axis (universal), in-plane x (planar)
     double armature[6];      ///< added to the diagonal of the inertia matrix
+    int coupled;             ///< 0, or 1 + the index into Tree::joint_inertias of what is added beside the diagonal
 };
+
+/// What a joint adds to its block of the inertia matrix beside the diagonal: nv x nv, row-major, zeros on the diagonal.
+struct JointInertia { double matrix[36]; };
 
 /// What the articulated-body algorithm knows of a body that carries no other, whatever the state.
 struct Leaf {
@@ -64,6 +68,13 @@ struct Elastic {
     double rest[7];          ///< nq
 };
 
+/// A spring and damper across several joints, on coordinates that are angles or distances: U = 1/2 d^T stiffness d with
+/// d = q - rest.
+struct CoupledSpring {
+    std::vector<int> q, v;                         ///< where the coordinates and their rates stand
+    std::vector<double> stiffness, damping, rest;  ///< n x n, row-major; n
+};
+
 /// A named frame on a body (or on the world): what users call a link.
 struct Link {
     int body;                ///< -1: fixed to the world
@@ -78,6 +89,8 @@ struct Tree {
     std::vector<Leaf> leaves;
     std::vector<int> quaternions;          ///< where they begin in q
     std::vector<Elastic> elastic;
+    std::vector<JointInertia> joint_inertias;
+    std::vector<CoupledSpring> springs;
     std::vector<Link> links;
     std::vector<int> dof_parent;           ///< the next freedom towards the root, -1 at the root
     std::vector<std::string> joint_names;  ///< one per body, for messages
@@ -106,11 +119,22 @@ struct TieTerm {
     bool angle;
     double c[4];
     int freedom;   ///< where its first freedom stands in the list of the tie's block
+    int measure = -1;  ///< of a spherical joint: instead of its angle, this one of Loops::measures
+};
+/// Other coordinates of a spherical joint, by splitting its rotation into a twist about `axis` (in the child) and a swing
+/// of that axis: the twist's angle; or how far the swing is out, as a share of the widest in its direction. The widest
+/// swings are quarters of ellipses: wide[0], wide[1] about -across, +across, wide[2], wide[3] about -/+ axis x across [rad].
+struct JointMeasure {
+    bool swing;
+    Vec3<double> axis, across;
+    double wide[4];
 };
 /// A constraint on joint coordinates: the sum of its terms (a range of Loops::terms) plus the offset is zero.
 struct Tie {
     int term, term_end;
     double offset;
+    double compliance = 0;  ///< 1 / stiffness against the row's acceleration; 0 is hard (see implicit.hpp)
+    double target = 0;      ///< acceleration of the row that its force must give
 };
 
 /// Rows of the constraint that belong together (a loop's, or a tie's), and the freedoms that feel them.
@@ -137,6 +161,7 @@ struct Loops {
     std::vector<Loop> items;
     std::vector<Tie> ties;
     std::vector<TieTerm> terms;
+    std::vector<JointMeasure> measures;
     std::vector<RowBlock> blocks;      ///< of the loops, then of the ties
     int rows = 0, store = 0;
     std::vector<int> bodies, freedoms;

@@ -36,7 +36,7 @@ def main() -> None:
         world.connect(catcher[f"{s}_hand"], flyer[f"{s}_hand"], uk.Spherical(), name=f"{s} hands", when=meet)
         for s in ("left", "right")
     ]
-    recording = uk.Simulation(world, 1e-3, "rk4").run(
+    recording = uk.Simulation(world, 1e-3, "rk4", limits=False).run(
         END, limit_torques(catcher, flyer, widest=3.0, damping=6.0), progress=True, every=5
     )
     tell(recording)

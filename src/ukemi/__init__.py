@@ -4,10 +4,17 @@ Conventions: SI units, radians, z up; quaternions (w, x, y, z); spatial vectors 
 arrays are batch or time axes. See docs/conventions.md.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from ukemi import particles
 from ukemi._core import set_threads, threads
 from ukemi.chain.inverse import Task
 from ukemi.chain.virtual import Directions, Spring
+from ukemi.contact.conditions import Condition
+from ukemi.contact.terrain import Ground, HeightField, Solids, Surface, stairs
 from ukemi.dynamics.forward import InertiaFactor, forward_dynamics, mass_matrix
+from ukemi.dynamics.impulse import Impact, Touch, contact_forces, impact, impulse_response, inverse_inertia
 from ukemi.dynamics.inverse import bias, inverse_dynamics
 from ukemi.dynamics.kinematics import center_of_mass, difference, integrate, jacobian, jacobian_rate, link_poses
 from ukemi.dynamics.momentum import energy, kinetic_energy, momentum, potential_energy
@@ -22,7 +29,9 @@ from ukemi.errors import (
     UnknownNameError,
 )
 from ukemi.model.builder import Builder
+from ukemi.model.figures.hand import hand
 from ukemi.model.figures.human import human
+from ukemi.model.figures.tendons import Tendons
 from ukemi.model.joints import Fixed, Free, Planar, Prismatic, Revolute, Spherical, Universal
 from ukemi.model.model import Model
 from ukemi.model.pose import Pose
@@ -35,20 +44,59 @@ from ukemi.sim.simulation import Simulation
 from ukemi.sim.tie import Tie
 from ukemi.sim.world import World
 
+if TYPE_CHECKING:
+    from ukemi.dynamics_filter.clip import filter_motion
+    from ukemi.dynamics_filter.interactive import DynamicsFilter
+    from ukemi.dynamics_filter.result import FilterResult
+    from ukemi.motion.clip import Clip
+    from ukemi.motion.figure import ClipFigure, figure_from_clip
+    from ukemi.motion.read import read_motion, write_motion
+    from ukemi.motion.retarget import retarget
+
 __version__ = "0.1.0"
+
+#: Names whose rooms are loaded when they are first asked for: name -> module.
+_LATE = {
+    "Clip": "ukemi.motion.clip",
+    "ClipFigure": "ukemi.motion.figure",
+    "DynamicsFilter": "ukemi.dynamics_filter.interactive",
+    "FilterResult": "ukemi.dynamics_filter.result",
+    "figure_from_clip": "ukemi.motion.figure",
+    "filter_motion": "ukemi.dynamics_filter.clip",
+    "read_motion": "ukemi.motion.read",
+    "retarget": "ukemi.motion.retarget",
+    "write_motion": "ukemi.motion.read",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LATE:
+        raise AttributeError(f"module 'ukemi' has no attribute {name!r}")
+    value: object = getattr(import_module(_LATE[name]), name)
+    globals()[name] = value
+    return value
+
 
 __all__ = [
     "Box",
     "Builder",
     "Capsule",
+    "Clip",
+    "ClipFigure",
+    "Condition",
     "Connection",
     "ConvexMesh",
     "Cylinder",
     "Directions",
+    "DynamicsFilter",
     "Figure",
     "FileFormatError",
+    "FilterResult",
     "Fixed",
     "Free",
+    "Ground",
+    "HeightField",
+    "Impact",
     "InertiaFactor",
     "InvalidInputError",
     "Model",
@@ -61,11 +109,15 @@ __all__ = [
     "Simulation",
     "SimulationError",
     "SingularError",
+    "Solids",
     "Sphere",
     "Spherical",
     "Spring",
+    "Surface",
     "Task",
+    "Tendons",
     "Tie",
+    "Touch",
     "UkemiError",
     "UkemiWarning",
     "Universal",
@@ -73,12 +125,19 @@ __all__ = [
     "World",
     "bias",
     "center_of_mass",
+    "contact_forces",
     "difference",
     "energy",
+    "figure_from_clip",
+    "filter_motion",
     "forward_dynamics",
+    "hand",
     "human",
+    "impact",
+    "impulse_response",
     "integrate",
     "inverse_dynamics",
+    "inverse_inertia",
     "jacobian",
     "jacobian_rate",
     "kinetic_energy",
@@ -86,7 +145,12 @@ __all__ = [
     "load",
     "mass_matrix",
     "momentum",
+    "particles",
     "potential_energy",
+    "read_motion",
+    "retarget",
     "set_threads",
+    "stairs",
     "threads",
+    "write_motion",
 ]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 from tests.problems.conftest import Problem
 
 import ukemi as uk
 from ukemi.model.figures.anthropometry import DE_LEVA, WINTER
 from ukemi.model.inertia import MassProperties
+from ukemi.sim.limits import limit_chain
 
 Load = Callable[[str], Problem]
 
@@ -109,3 +111,62 @@ def test_leg_inverse_dynamics(problem: Load) -> None:
             shank, [*place, q[2] + q[3]], [*(J @ v), v[2] + v[3]], [*(J @ a + rate), a[2] + a[3]]
         )
         assert np.abs(carried[:2] - pull).max() < 1e-9
+
+
+def test_figures_have_normal_ranges(problem: Load) -> None:
+    """joint_ranges: hinges and ball joints of the figures, within the 15 degrees by which sources differ."""
+    ranges = problem("joint_ranges").given["ranges_deg"]
+    model = uk.human(40, hands=True, ranges=True)
+    near = pytest.approx
+
+    def hinge(joint: str, freedom: int = 0) -> list[float]:
+        limits: list[float] = np.rad2deg(np.asarray(model.joint(joint).joint.limits))[freedom].tolist()
+        return limits
+
+    assert hinge("left_elbow") == near([-ranges["elbow"]["extension"], ranges["elbow"]["flexion"]])
+    assert hinge("left_knee") == near([-ranges["knee"]["extension"], ranges["knee"]["flexion"]])
+    assert hinge("left_wrist", 0) == near([-ranges["wrist"]["radial"], ranges["wrist"]["ulnar"]])
+    assert hinge("left_wrist", 1) == near([-ranges["wrist"]["extension"], ranges["wrist"]["flexion"]])
+    assert hinge("left_pronation") == near([-ranges["forearm"]["supination"], ranges["forearm"]["pronation"]])
+    assert hinge("left_index_mcp", 1) == near([-ranges["finger_MCP"]["extension"], ranges["finger_MCP"]["flexion"]])
+    assert hinge("left_ring_pip") == near([0, ranges["finger_PIP"]["flexion"]])
+    assert hinge("left_ring_dip") == near([0, ranges["finger_DIP"]["flexion"]])
+    assert hinge("left_thumb_cmc1") == near([0, ranges["thumb_CMC"]["abduction"]])
+    assert hinge("left_thumb_mcp") == near([0, ranges["thumb_MCP"]["flexion"]])
+    assert hinge("left_thumb_ip") == near([0, ranges["thumb_IP"]["flexion"]])
+
+    # how far ball joints go: turn them until their limits are reached
+    limits, chain = limit_chain(model)
+
+    def reach(name: str, axis: tuple[float, float, float]) -> float:
+        joint = model.joint(name)
+        own = [k for k, limit in enumerate(limits) if limit.label.startswith(name)]
+        for angle in range(1, 180):
+            q = model.neutral()
+            half = np.deg2rad(angle) / 2
+            q[joint.q] = np.cos(half), *(np.sin(half) * np.array(axis))
+            if chain.state(q, np.zeros(model.nv))[0][own].max() > 1e-9:
+                return angle - 1
+        return 179
+
+    forwards, backwards, to_left, to_right, inwards = (0, -1, 0), (0, 1, 0), (1, 0, 0), (-1, 0, 0), (0, 0, -1)
+    hip, shoulder = ranges["hip"], ranges["shoulder"]
+    for side, away, towards in (("left", to_left, to_right), ("right", to_right, to_left)):
+        inner = inwards if side == "left" else (0, 0, 1)
+        outer = tuple(-x for x in inner)
+        assert reach(f"{side}_hip", forwards) == hip["flexion"]
+        assert reach(f"{side}_hip", backwards) == hip["extension"]
+        assert reach(f"{side}_hip", away) == hip["abduction"]
+        assert reach(f"{side}_hip", towards) == hip["adduction"]
+        assert reach(f"{side}_hip", inner) == hip["internal_rotation"]
+        assert reach(f"{side}_shoulder", forwards) == near(shoulder["flexion"], abs=5)
+        assert reach(f"{side}_shoulder", backwards) == shoulder["extension"]
+        assert reach(f"{side}_shoulder", away) == near(shoulder["abduction"], abs=5)
+        assert reach(f"{side}_shoulder", inner) == shoulder["internal_rotation"]
+        assert reach(f"{side}_shoulder", outer) == shoulder["external_rotation"]  # type: ignore[arg-type]
+        assert reach(f"{side}_ankle", backwards) == ranges["ankle"]["plantarflexion"]
+        assert reach(f"{side}_ankle", forwards) == ranges["ankle"]["dorsiflexion"]
+        assert reach(f"{side}_ankle", towards) == ranges["subtalar"]["inversion"]
+        assert reach(f"{side}_ankle", away) == ranges["subtalar"]["eversion"]
+    assert reach("neck", backwards) == ranges["neck"]["flexion"]
+    assert reach("neck", to_left) == ranges["neck"]["lateral"]

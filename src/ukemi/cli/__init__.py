@@ -8,6 +8,9 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from ukemi.cli.bench import app as bench
+from ukemi.cli.convert import convert
+from ukemi.cli.filter import filter_command
 from ukemi.cli.info import info
 from ukemi.cli.simulate import simulate
 from ukemi.errors import UkemiError
@@ -20,8 +23,11 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
 )
+app.command("convert")(convert)
+app.command("filter")(filter_command)
 app.command("info")(info)
 app.command("simulate")(simulate)
+app.add_typer(bench)
 
 
 def main() -> None:

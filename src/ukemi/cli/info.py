@@ -1,4 +1,4 @@
-"""`ukemi info`: what a model file holds."""
+"""`ukemi info`: what a model or motion file holds."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from rich.markup import escape
 from rich.tree import Tree
 
 from ukemi.cli.figures import open_model
+from ukemi.cli.info_motion import MOTIONS, motion_summary, show_motion
 from ukemi.errors import UkemiWarning
 from ukemi.model.joints import Joint, Prismatic
 from ukemi.model.model import Link, Model
@@ -25,18 +26,29 @@ PIPE_WIDTH = 10_000
 
 
 def info(
-    file: Annotated[str, typer.Argument(help="A .urdf or MJCF .xml file, or a figure: human16, human28, human40.")],
+    file: Annotated[str, typer.Argument(help="A model (.urdf, MJCF .xml, human16, human28, human40) or a motion.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a tree.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
 ) -> None:
-    """Shows the links, joints, masses and limits of a model.
+    """Shows the links, joints, masses and limits of a model, or what a motion file holds.
 
     Examples:
 
       ukemi info robot.urdf
 
       ukemi info human28 --json --out human.json
+
+      ukemi info walk.bvh
     """
+    if Path(file).suffix.lower() in MOTIONS:
+        content, motion = motion_summary(file)
+        with nullcontext(sys.stdout) if out is None else out.open("w", encoding="utf-8") as stream:
+            if as_json:
+                stream.write(json.dumps(content, indent=2) + "\n")
+            else:
+                width = None if stream.isatty() else PIPE_WIDTH
+                show_motion(Console(file=stream, highlight=False, width=width), content, motion)
+        return
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UkemiWarning)
         model = open_model(file)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
 from ukemi.errors import InvalidInputError, ModelError
+from ukemi.model.across import Coordinate, JointLimit, JointSpring
 from ukemi.model.arrays import frozen, numbers, positive
 from ukemi.model.description import WORLD, Coupling, Description, Landmark, LinkDescription, LoopClosure
 from ukemi.model.inertia import MassProperties
@@ -96,6 +97,29 @@ class Builder:
         """Notes that one joint follows another: q[joint] = multiplier q[master] + offset; a tie in a World."""
         ratio, shift = (float(numbers(f"couple {joint!r}", x, ())) for x in (multiplier, offset))
         self.description.couplings.append(Coupling(joint, master, ratio, shift))
+        return self
+
+    def spring(
+        self,
+        coordinates: Sequence[Coordinate],
+        stiffness: ArrayLike | None = None,
+        damping: ArrayLike | None = None,
+        rest: ArrayLike | None = None,
+    ) -> Builder:
+        """A spring and damper across joints: tau = -K (q - rest) - B v with symmetric n x n matrices.
+
+        coordinates: n joints by name (their first coordinate), or (name, number); angles and distances only.
+        """
+        self.description.springs.append(JointSpring.of(coordinates, stiffness, damping, rest))
+        return self
+
+    def limit(self, terms: Mapping[Coordinate, ArrayLike], at_most: float, *, restitution: float = 0.0) -> Builder:
+        """A limit that depends on several coordinates: the sum of factor times coordinate is at most ``at_most``.
+
+        terms: {joint or (joint, number): factor, or up to four coefficients of x, x^2, x^3, x^4}. A knuckle whose
+        abduction narrows with flexion is ``limit({("mcp", 0): 1, ("mcp", 1): 0.15}, 0.3)`` and its mirror image.
+        """
+        self.description.limits.append(JointLimit.of(terms, at_most, restitution))
         return self
 
     def build(self) -> Model:

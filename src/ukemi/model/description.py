@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ukemi.model.across import JointLimit, JointSpring
 from ukemi.model.inertia import MassProperties
 from ukemi.model.joints import Joint
 from ukemi.model.pose import Pose
@@ -68,3 +69,5 @@ class Description:
     loops: list[LoopClosure] = field(default_factory=list)
     couplings: list[Coupling] = field(default_factory=list)
     landmarks: dict[str, Landmark] = field(default_factory=dict)
+    springs: list[JointSpring] = field(default_factory=list)
+    limits: list[JointLimit] = field(default_factory=list)

@@ -37,11 +37,14 @@ class Joint:
 
     limits: (lower, upper) of the coordinate, or one pair per coordinate; a spherical joint takes the largest
         rotation angle as (0, angle).
-    stiffness: a number, or a symmetric nv x nv matrix that couples the joint's freedoms [N m/rad, N/m].
+    stiffness: a number, or a symmetric nv x nv matrix that couples the joint's freedoms [N m/rad, N/m]. A universal
+        joint may have an unsymmetric one, as the wrist of [HAND07] Table 5-IV: what is not symmetric couples one way
+        and has no energy.
     rest: coordinates q where the spring is slack; the zero pose by default.
     damping: a number or a nv x nv matrix [N m s/rad, N s/m].
     armature: inertia of the drive, added to the diagonal of the inertia matrix; a number or one per freedom.
     effort: the largest torque or force of the actuator; a number or one per freedom.
+    restitution: share of the speed that comes back when the joint hits its limit.
     """
 
     _: KW_ONLY
@@ -51,11 +54,14 @@ class Joint:
     damping: ArrayLike | None = None
     armature: ArrayLike = 0.0
     effort: ArrayLike | None = None
+    restitution: float = 0.0
 
     nq: ClassVar[int] = 0
     nv: ClassVar[int] = 0
     #: the core's number of this kind; -1: no freedom
     kind: ClassVar[int] = -1
+    #: its stiffness may be unsymmetric
+    one_way: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         name = type(self).__name__
@@ -64,11 +70,17 @@ class Joint:
         for what in ("stiffness", "damping"):
             value = getattr(self, what)
             if value is not None:
-                object.__setattr__(self, what, self._checked_matrix(f"{name}.{what}", value, what == "stiffness"))
+                object.__setattr__(
+                    self, what, self._checked_matrix(f"{name}.{what}", value, what == "stiffness" and not self.one_way)
+                )
         object.__setattr__(self, "rest", self._checked_rest(f"{name}.rest"))
         object.__setattr__(self, "armature", self._per_freedom(f"{name}.armature", self.armature))
         if self.effort is not None:
             object.__setattr__(self, "effort", self._per_freedom(f"{name}.effort", self.effort, unbounded=True))
+        e = float(numbers(f"{name}.restitution", self.restitution, ()))
+        if not 0 <= e <= 1:
+            raise InvalidInputError(f"{name}.restitution: expected a number from 0 to 1, got {e:g}")
+        object.__setattr__(self, "restitution", e)
 
     def neutral(self) -> Array:
         """Coordinates of the zero pose."""
@@ -169,6 +181,7 @@ class Universal(Joint):
     nq: ClassVar[int] = 2
     nv: ClassVar[int] = 2
     kind: ClassVar[int] = 2
+    one_way: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         first, second = direction("Universal.first", self.first), direction("Universal.second", self.second)
@@ -184,11 +197,45 @@ class Universal(Joint):
 
 @dataclass(frozen=True, eq=False)
 class Spherical(Joint):
-    """Turns freely about its origin."""
+    """Turns freely about its origin.
 
+    Besides the largest angle (``limits``) it may have limits of swing and twist: the rotation is a twist about ``axis``
+    (the child's long axis), followed by a swing that turns that axis.
+
+    twist: (lower, upper) of the twist's angle.
+    swing: largest swing in every direction; or ((lower, upper), (lower, upper)) about ``across`` and about
+        axis x across, joined by quarters of ellipses: an arm that reaches far to the front and little to the back.
+    across: perpendicular to the axis; its part along the axis is taken off. By default y, or x if the axis is near y.
+    """
+
+    twist: ArrayLike | None = None
+    swing: ArrayLike | None = None
+    axis: ArrayLike = (0, 0, 1)
+    across: ArrayLike | None = None
     nq: ClassVar[int] = 4
     nv: ClassVar[int] = 3
     kind: ClassVar[int] = 3
+
+    def __post_init__(self) -> None:
+        axis = direction("Spherical.axis", self.axis)
+        near = (np.eye(3)[1] if abs(axis[1]) < 0.9 else np.eye(3)[0]) if self.across is None else self.across
+        flat = numbers("Spherical.across", near, (3,)) - (np.asarray(near) @ axis) * axis
+        object.__setattr__(self, "axis", axis)
+        object.__setattr__(self, "across", direction("Spherical.across (its part across the axis)", flat))
+        if self.twist is not None:
+            twist = numbers("Spherical.twist", self.twist, (2,))
+            if twist[0] > twist[1] or np.abs(twist).max() > np.pi:
+                raise InvalidInputError(f"Spherical.twist: expected lower <= upper within pi, got {twist.tolist()}")
+            object.__setattr__(self, "twist", twist)
+        if self.swing is not None:
+            swing = numbers("Spherical.swing", self.swing, (), (2, 2))
+            wide = np.array([(-1, 1), (-1, 1)]) * swing if swing.shape == () else swing
+            if (wide[:, 0] >= 0).any() or (wide[:, 1] <= 0).any() or np.abs(wide).max() >= np.pi:
+                raise InvalidInputError(
+                    f"Spherical.swing: expected ranges from negative to positive angles within pi, got {wide.tolist()}"
+                )
+            object.__setattr__(self, "swing", frozen(wide))
+        super().__post_init__()
 
     def neutral(self) -> Array:
         return np.array((1.0, 0, 0, 0))

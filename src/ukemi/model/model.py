@@ -11,10 +11,11 @@ import numpy as np
 
 from ukemi import _core
 from ukemi.errors import InvalidInputError, ModelError, UnknownNameError
+from ukemi.model.across import JointLimit, JointSpring
 from ukemi.model.arrays import Array
 from ukemi.model.description import WORLD, Coupling, Description, Landmark, LinkDescription, LoopClosure
 from ukemi.model.inertia import MassProperties
-from ukemi.model.joints import Joint
+from ukemi.model.joints import Joint, Spherical
 from ukemi.model.pose import Pose
 from ukemi.model.shapes import Shape
 
@@ -72,6 +73,7 @@ class Model:
         landmarks: named frames on links.
         loops, couplings: joints across branches, and joints that follow others: tree dynamics leaves them open, in a
             World they act.
+        springs, joint_limits: springs across joints, and limits that depend on several coordinates.
     """
 
     def __init__(self, description: Description) -> None:
@@ -102,7 +104,15 @@ class Model:
             for name in (coupling.joint, coupling.master):
                 if name is not None and (self.joint(name).joint.nq, self.joint(name).joint.nv) != (1, 1):
                     raise ModelError(f"coupling: joint {name!r} has not one coordinate that could follow or lead")
+        self.springs: tuple[JointSpring, ...] = tuple(description.springs)
+        self.joint_limits: tuple[JointLimit, ...] = tuple(description.limits)
         self.tree = _compile(self.links)
+        for spring in self.springs:
+            freedoms = [self.freedom(*where) for where in spring.coordinates]
+            self.tree.add_spring(freedoms, spring.stiffness, spring.damping, spring.rest)
+        for limit in self.joint_limits:
+            for where in limit.coordinates:
+                self.freedom(*where)
         self.nq, self.nv = self.tree.nq, self.tree.nv
         self._frozen = True
 
@@ -134,6 +144,15 @@ class Model:
             return self.links[self._joint_index[name]]
         except (KeyError, TypeError):
             raise UnknownNameError("joint", name, self.joint_names) from None
+
+    def freedom(self, joint: str, number: int = 0) -> int:
+        """Index into v of a joint's coordinate that is an angle or a distance."""
+        link = self.joint(joint)
+        count = link.joint.nv if link.joint.nq == link.joint.nv else 0
+        if not 0 <= number < count:
+            can = f"coordinates 0 to {count - 1}" if count else "no angle or distance"
+            raise ModelError(f"joint {joint!r} ({type(link.joint).__name__}): it has {can}, not number {number}")
+        return link.v.start + number
 
     def neutral(self) -> Array:
         """q of the zero pose: zeros, and unit quaternions."""
@@ -169,6 +188,8 @@ def tree_of(model: Model) -> _core.Tree:
 def _random_coordinates(joint: Joint, rng: np.random.Generator) -> Array:
     q = rng.uniform(-1, 1, joint.nq)
     limits = None if joint.limits is None else np.asarray(joint.limits, dtype=np.float64)
+    if isinstance(joint, Spherical) and (joint.swing is not None or joint.twist is not None):
+        return _random_swing_and_twist(joint, rng)
     if joint.nq >= 4:
         axis, angle = rng.standard_normal(3), rng.uniform(-np.pi, np.pi)
         if limits is not None:
@@ -179,6 +200,21 @@ def _random_coordinates(joint: Joint, rng: np.random.Generator) -> Array:
         upper = np.where(np.isfinite(limits[:, 1]), limits[:, 1], np.maximum(lower, -1) + 2)
         q = lower + (upper - lower) * rng.uniform(size=joint.nq)
     return q
+
+
+def _random_swing_and_twist(joint: Spherical, rng: np.random.Generator) -> Array:
+    """A quaternion within the limits of swing and twist: the swing after the twist."""
+    axis, across = np.asarray(joint.axis), np.asarray(joint.across)
+    lower, upper = (-np.pi, np.pi) if joint.twist is None else np.asarray(joint.twist)
+    wide = np.array([(-np.pi, np.pi)] * 2) if joint.swing is None else np.asarray(joint.swing)
+    half = 0.5 * rng.uniform(lower, upper)
+    way = rng.uniform(0, 2 * np.pi)
+    a, b = np.array((np.cos(way), np.sin(way))) * np.sqrt(rng.uniform())
+    swing: Array = abs(a) * wide[0, int(a > 0)] * across + abs(b) * wide[1, int(b > 0)] * np.cross(axis, across)
+    angle = max(float(np.linalg.norm(swing)), 1e-12)
+    w, r = np.cos(angle / 2), np.sin(angle / 2) / angle * swing
+    t, s = np.cos(half), np.sin(half) * axis
+    return np.concatenate([[w * t - r @ s], w * s + t * r + np.cross(r, s)])
 
 
 def _depth_first(description: Description) -> list[LinkDescription]:

@@ -20,6 +20,7 @@ from ukemi.model.pose import Pose
 from ukemi.sim.connection import Connection, JointHandle
 from ukemi.sim.figure import Figure
 from ukemi.sim.forest import freed
+from ukemi.sim.limits import Stop
 from ukemi.sim.structure import Structure
 from ukemi.sim.tie import Tie
 
@@ -143,6 +144,11 @@ class ChangingStructure(Structure):
             self._drop([tie for tie in self.ties if any(term.link == handle.link for term in tie.terms)])
             self._restructure(model, q, v)
 
+    def hold_limits(self, stops: Sequence[Stop]) -> None:
+        """Which joint limits hold from now on; velocities go on as they are."""
+        self.stops = list(stops)
+        self._changed()
+
     def _changed(self) -> None:
         self.version += 1
         self._closed = None
@@ -150,6 +156,7 @@ class ChangingStructure(Structure):
     def _restructure(self, model: Model, q: Array, v: Array) -> None:
         self.model, self.q, self.v = model, q, v
         self.tau = np.zeros(model.nv)
+        self.stops = []  # found again by the simulation
         self._renumber()
         self._changed()
 
@@ -161,13 +168,15 @@ class ChangingStructure(Structure):
 
     def _snapshot(self) -> tuple[Any, ...]:
         """All that a change may replace; lists and arrays in it are never changed in place."""
-        return (self.model, self.q, self.v, self.tau, self.connections, self.ties, self.figures, self._closed)
+        structure = self.model, self.connections, self.ties, self.stops, self.figures
+        return (*structure, self.q, self.v, self.tau, self._closed)
 
     def _restore(self, snapshot: tuple[Any, ...]) -> None:
         changed = self.model is not snapshot[0]
         self._set_active(False)
         self.version += 1
-        self.model, self.q, self.v, self.tau, self.connections, self.ties, self.figures, self._closed = snapshot
+        self.model, self.connections, self.ties, self.stops, self.figures, *state = snapshot
+        self.q, self.v, self.tau, self._closed = state
         self._set_active(True)
         if self._held is not None:
             self._held = [item for item in self._held if item.active]

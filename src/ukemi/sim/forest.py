@@ -19,6 +19,8 @@ def planted(forest: Model, model: Model, name: str) -> Model:
     """The forest with a mechanism more, whose links and joints are called ``name/...``."""
     grown = _description(forest)
     grown.links += [_renamed(link, name) for link in _description(model).links]
+    grown.springs += [spring.renamed(f"{name}/") for spring in model.springs]
+    grown.limits += [limit.renamed(f"{name}/") for limit in model.joint_limits]
     return Model(grown)
 
 
@@ -39,6 +41,8 @@ def freed(forest: Model, name: str, q: Array, v: Array) -> tuple[Model, Array, A
     description.links = [
         replace(l, parent=WORLD, joint=Free(), at=Pose()) if l.name == name else l for l in description.links
     ]
+    description.springs = [spring for spring in forest.springs if link.joint_name not in spring.joints()]
+    description.limits = [limit for limit in forest.joint_limits if link.joint_name not in limit.joints()]
     model = Model(description)
     order = model.link_names
     return model, np.concatenate([q_of[n] for n in order]), np.concatenate([v_of[n] for n in order])
@@ -64,6 +68,8 @@ def _description(model: Model) -> Description:
             )
             for link in model.links
         ],
+        springs=list(model.springs),
+        limits=list(model.joint_limits),
     )
 
 

@@ -10,17 +10,25 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukemi import _core
+from ukemi.contact.reports import Contact, ContactReport
+from ukemi.contact.scene import Scene
 from ukemi.dynamics.kinematics import link_poses
+from ukemi.dynamics.wrenches import Wrenches, on_links
 from ukemi.errors import InvalidInputError, SimulationError
 from ukemi.model.arrays import Array, numbers, positive
 from ukemi.sim.events import advance_with_events
+from ukemi.sim.limits import LimitKeeper
 from ukemi.sim.recording import Recording
 from ukemi.sim.torques import ConstantTorques
 from ukemi.sim.world import World
 
-IntegratorName = Literal["semi-implicit", "rk4", "adaptive"]
+IntegratorName = Literal["semi-implicit", "implicit", "rk4", "adaptive"]
 #: A run longer than this is a slip of the pen.
 MOST_STEPS = 1e9
+#: Touch-downs are located to this distance [m]; and when events are asked for, with what touched staying in contact up
+#: to the second.
+ACCEPTED = 1e-5
+LOCATED, TOUCHING = 1e-11, 1e-6
 #: control(t, q, v) -> tau (nv)
 Control = Callable[[float, Array, Array], ArrayLike]
 
@@ -28,9 +36,18 @@ Control = Callable[[float, Array, Array], ArrayLike]
 class Simulation:
     """Integrates a world with a time step dt [s].
 
-    integrator: "semi-implicit" (Euler, order 1, symplectic), "rk4" (order 4), or "adaptive" (Dormand-Prince 5(4), which
-    takes as many steps inside each dt as the tolerances ask). All work on the configuration manifold: quaternions stay
-    unit and no order is lost.
+    integrator: "semi-implicit" (Euler, order 1, symplectic), "implicit" (the same with the joints' springs and dampers
+    at the end of the step: stiff joints stay stable at any dt), "rk4" (order 4), or "adaptive" (Dormand-Prince 5(4),
+    which takes as many steps inside each dt as the tolerances ask). All work on the configuration manifold: quaternions
+    stay unit and no order is lost.
+    limits: joints stop at their limits [HAND07 3.3]: the time is located within the step, the joint is held by a
+    reaction that only pushes, speed comes back by the joint's restitution. False: joints ignore their limits.
+
+    In a world with a terrain (or with collisions) every step is a contact step, whatever the integrator's name: the
+    midpoint rule of order 2, divided where something touches down, with hard contacts, impacts and joint stops, and
+    with the joints' springs and dampers implicit. Control is then asked once a step. events: touch-downs are located to
+    rounding and listed in the world's events (otherwise to 10 um). trace: `report.trace` keeps the hypotheses of the
+    last step.
     """
 
     def __init__(
@@ -41,24 +58,49 @@ class Simulation:
         *,
         rtol: float = 1e-8,
         atol: float = 1e-10,
+        limits: bool = True,
+        events: bool = False,
+        trace: bool = False,
     ) -> None:
         if not isinstance(world, World):
             raise InvalidInputError(f"Simulation: expected a World, got {world!r}")
         self.world = world
         self.dt = positive("dt", dt)
         if not isinstance(integrator, str):
-            raise InvalidInputError(f"integrator: expected 'semi-implicit', 'rk4' or 'adaptive', got {integrator!r}")
+            raise InvalidInputError(
+                f"integrator: expected 'implicit', 'semi-implicit', 'rk4' or 'adaptive', got {integrator!r}"
+            )
         self.integrator = integrator
         rtol, atol = positive("rtol", rtol), positive("atol", atol)
         self.rtol, self.atol = rtol, atol
+        self.events, self.trace = bool(events), bool(trace)
+        #: wrenches on links besides gravity: {link name: (6,)} in link coordinates, until changed
+        self.external: Wrenches | None = None
         self._evaluations = 0
+        self._scene: Scene | None = None
+        self._limits = bool(limits)
+        self._keeper = LimitKeeper(world, integrator == "implicit") if limits and not world.touches else None
+        if (not limits or world.touches) and world.stops:
+            world.hold_limits([])
         self._core = self._integrator()
 
     def _integrator(self) -> _core.Integrator:
         world = self.world
         self._version = world.version
-        closed = world.closed if world.is_closed else None
-        return _core.Integrator(world.model.tree, self.integrator, world.gravity, self.rtol, self.atol, closed)
+        self._scene = world.checked_scene(self._limits) if world.touches else None
+        if self._scene is not None:
+            accept, touch = (LOCATED, TOUCHING) if self.events else (ACCEPTED, 2 * ACCEPTED)
+            self._scene.engine.options(accept, touch, self.trace)
+        by_itself = self._keeper is not None and self._keeper.implicit  # limits are no part of its chain
+        closed = None
+        if by_itself and (world.connections or world.ties):
+            closed = world.chain_without_stops()
+        elif not by_itself and world.is_closed:
+            closed = world.closed
+        core = _core.Integrator(world.model.tree, self.integrator, world.gravity, self.rtol, self.atol, closed)
+        if self._keeper is not None and by_itself:
+            core.restitution, core.active = self._keeper.restitution, self._keeper.held
+        return core
 
     @property
     def evaluations(self) -> int:
@@ -71,31 +113,97 @@ class Simulation:
         poses, and where torques jump."""
         return self._core.rough
 
+    def reactions(self) -> dict[str, float]:
+        """{limit: generalized force} of the joint limits that hold now, along the limit and positive [N m, N]."""
+        if self._keeper is None or not self.world.stops:
+            return {}
+        forces = self._keeper.reactions(self.dt if self._keeper.implicit else None)
+        return {stop.limit.label: float(f) for stop, f in zip(self.world.stops, forces, strict=True)}
+
     def step(self, control: Control | ConstantTorques | ArrayLike | None = None, steps: int = 1) -> None:
         """Moves the world by ``steps`` time steps; connections break and rules fire where they cross."""
         if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
             raise InvalidInputError(f"steps: expected a whole number, got {steps!r}")
         control = self._lasting(control)
         self.world.tau = self._torques(control)
-        if not (self.world.rules or any(c.break_force is not None for c in self.world.connections)):
-            self._advance(control, self.dt, steps)
-            return
-        for _ in range(steps):
-            advance_with_events(self.world, self._advance, control, self.dt)
+        self._follow_structure()
+        while steps > 0:
+            if not (self.world.rules or any(c.break_force is not None for c in self.world.connections)):
+                if self._keeper is not None:
+                    self._keeper.refresh()
+                steps -= self._advance(control, self.dt, steps, self._keeper)
+            if steps > 0:
+                advance_with_events(self.world, self._advance, control, self.dt, self._keeper)
+                steps -= 1
 
-    def _advance(self, control: Control | ConstantTorques | None, dt: float, steps: int = 1) -> None:
-        """Moves the world without looking for events; a changed structure gets a new integrator."""
+    def _advance(
+        self, control: Control | ConstantTorques | None, dt: float, steps: int = 1, keeper: LimitKeeper | None = None
+    ) -> int:
+        """Moves the world without looking for events, or (keeper) up to the step in which a limit is reached or left;
+        implicit steps keep limits themselves. Returns the steps done. A changed structure gets a new integrator."""
         world = self.world
-        if world.version != self._version:
-            self._evaluations += self._core.evaluations
-            self._core = self._integrator()
+        if self._keeper is not None and self._keeper.implicit:
+            keeper = self._keeper
+            keeper.refresh()
+        self._follow_structure()
+        if self._scene is not None:
+            self._advance_touching(self._scene, control, dt, steps)
+            return steps
+        watched = (keeper.chain, keeper.held, keeper.outside) if keeper is not None and keeper.limits else ()
         now = control.of(world.model) if isinstance(control, ConstantTorques) else control
-        q, v = self._core.advance(world.time, world.q, world.v, dt, steps, now)
+        q, v, done = self._core.advance(world.time, world.q, world.v, dt, steps, now, *watched)
         if world.version != self._version:
             raise InvalidInputError("control: it must not connect or cut; give `when=` to connect and cut instead")
         world.q, world.v = q, v
-        world.time += steps * dt
+        world.time += done * dt
+        if keeper is not None and keeper.implicit:
+            keeper.follow(self._core.take_changes(), self._core.active)
+            self._version = world.version  # the integrator has followed already
         world.tau = self._torques(control)
+        return done
+
+    def _follow_structure(self) -> None:
+        """A changed structure gets a new integrator, and a world that begins to touch its engine."""
+        world = self.world
+        if world.version == self._version:
+            return
+        if world.touches and self._keeper is not None:
+            self._keeper = None
+            if world.stops:
+                world.hold_limits([])
+        self._evaluations += self._core.evaluations
+        self._core = self._integrator()
+
+    def _advance_touching(self, scene: Scene, control: Control | ConstantTorques | None, dt: float, steps: int) -> None:
+        """Contact steps; torques and wrenches are those at the start of each."""
+        world = self.world
+        at_once = 1 if callable(control) or self.events else steps
+        external = None if self.external is None else on_links(world.model, self.external)
+        for _ in range(steps // max(1, at_once)):
+            world.tau = self._torques(control)
+            q, v, done = scene.engine.advance(world.q, world.v, dt, at_once, world.tau, external, world.gravity)
+            if world.version != self._version:
+                raise InvalidInputError("control: it must not connect or cut; give `when=` to connect and cut instead")
+            world.q, world.v = q, v
+            if done < at_once:
+                what = f"at t = {world.time + done * dt:g} s the state is no longer finite"
+                raise SimulationError(what, world.time + done * dt, q, v)
+            if self.events:
+                times = scene.engine.report()["impact_times"]
+                world.events += [{"time": world.time + at, "what": "impact"} for at in times]
+            world.time += at_once * dt
+
+    @property
+    def contacts(self) -> list[Contact]:
+        """What touched in the last step, with its forces."""
+        return [] if self._scene is None else self._scene.contacts()
+
+    @property
+    def report(self) -> ContactReport:
+        """Certificate, trace and counts of the last call to `step` (or of the last sample of a run)."""
+        if self._scene is None:
+            raise InvalidInputError("report: nothing can touch in this world; set world.terrain")
+        return self._scene.report()
 
     def _lasting(self, control: Control | ConstantTorques | ArrayLike | None) -> Control | ConstantTorques | None:
         """Torques that are given as numbers belong to the joints of the present structure."""
@@ -134,7 +242,7 @@ class Simulation:
         """
         world = self.world
         samples = _samples(positive("duration", duration), self.dt, every)
-        log = _Log(world, len(samples) + 1)
+        log = _Log(self, len(samples) + 1)
         start, done = world.time, 0
         lasting = self._lasting(control)
         try:
@@ -156,8 +264,9 @@ class Simulation:
 class _Log:
     """Collects samples of a run."""
 
-    def __init__(self, world: World, samples: int) -> None:
-        self.world = world
+    def __init__(self, simulation: Simulation, samples: int) -> None:
+        self.simulation = simulation
+        self.world = world = simulation.world
         self.model = world.model
         self.first_event = len(world.events)
         self.time, self.energy = np.empty(samples), np.empty(samples)
@@ -165,6 +274,7 @@ class _Log:
         self.tau = np.zeros_like(self.v)
         self.poses = np.empty((samples, world.model.nlinks, 4, 4))
         self.wrenches: dict[str, Array] = {}
+        self.contacts: list[list[Contact]] = []
         self.count = 0
 
     def note(self) -> None:
@@ -178,6 +288,7 @@ class _Log:
             for connection, wrench in zip(world.connections, world.connection_wrenches(), strict=True):
                 empty = np.full((len(self.time), 6), np.nan)
                 self.wrenches.setdefault(connection.name, empty)[k] = wrench
+        self.contacts.append(self.simulation.contacts if k else [])
         self.count += 1
 
     def recording(self) -> Recording:
@@ -190,6 +301,7 @@ class _Log:
             self.energy[:n],
             self.poses[:n],
             {name: wrench[:n] for name, wrench in self.wrenches.items()},
+            contacts=self.contacts[:n],
             events=self.world.events[self.first_event :],
             link_names=self.model.link_names,
             joint_names=self.model.joint_names,

@@ -23,6 +23,7 @@ from ukemi.model.arrays import Array, numbers
 from ukemi.model.description import Description
 from ukemi.model.model import Model
 from ukemi.sim.connection import Connection, JointHandle
+from ukemi.sim.limits import Stop
 from ukemi.sim.tie import Tie
 
 #: joints by name, index into v, or handle
@@ -42,6 +43,8 @@ class Structure:
         self.connections: list[Connection] = []
         #: constraints on joint coordinates that act now
         self.ties: list[Tie] = []
+        #: joint limits that hold now; a simulation keeps them
+        self.stops: list[Stop] = []
         #: counts changes of structure
         self.version = 0
         self._closed: _core.ClosedChain | None = None
@@ -60,14 +63,18 @@ class Structure:
     def closed(self) -> _core.ClosedChain:
         """The core's view of the present structure."""
         if self._closed is None:
-            loops, ties = [c.loop for c in self.connections], [t.row for t in self.ties]
-            self._closed = _core.ClosedChain(self.model.tree, loops, ties)
+            self._closed = self.chain_without_stops([stop.limit.row for stop in self.stops])
         return self._closed
+
+    def chain_without_stops(self, more: Sequence[_core.Tie] = ()) -> _core.ClosedChain:
+        """The chain of connections and ties alone, and of more rows after them."""
+        loops, ties = [c.loop for c in self.connections], [t.row for t in self.ties]
+        return _core.ClosedChain(self.model.tree, loops, [*ties, *more])
 
     @property
     def is_closed(self) -> bool:
-        """Whether anything besides the trees' own joints acts: connections or ties."""
-        return bool(self.connections or self.ties)
+        """Whether anything besides the trees' own joints acts: connections, ties or joint limits."""
+        return bool(self.connections or self.ties or self.stops)
 
     def rows_of(self, item: Connection | Tie) -> slice:
         """Where its rows stand among those of `closed`: connections first, then ties."""

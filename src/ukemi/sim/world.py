@@ -30,16 +30,18 @@ from ukemi.sim.connection import BreakForce, Connection, JointHandle, LinkHandle
 from ukemi.sim.figure import Figure
 from ukemi.sim.forest import planted
 from ukemi.sim.tie import Tie, tie_terms
+from ukemi.sim.touching import Touching
 
 
-class World(ChangingStructure):
+class World(ChangingStructure, Touching):
     """Holds the structure and the state; gravity (3,) in world axes [m/s^2].
 
     allow_rigid: lets `connect` take the last freedom away; otherwise that is refused.
     """
 
     def __init__(self, gravity: ArrayLike = (0, 0, -9.81), *, allow_rigid: bool = False) -> None:
-        super().__init__(gravity, allow_rigid)
+        ChangingStructure.__init__(self, gravity, allow_rigid)
+        Touching.__init__(self)
         self.time = 0.0
         self.rules: list[Rule] = []
         #: what happened, in order of time: {"time", "what"}
@@ -95,6 +97,8 @@ class World(ChangingStructure):
         """Sets the whole state, checked; loops are closed by the least change."""
         new_q = self.q if q is None else numbers("q", q, (self.model.nq,))
         new_v = self.v if v is None else numbers("v", v, (self.model.nv,))
+        if self.stops:
+            self.hold_limits([])
         energy(self.model, new_q, new_v)
         if self.is_closed:
             new_q, new_v, left = self.closed.project(new_q, new_v)
@@ -244,6 +248,18 @@ class World(ChangingStructure):
                 raise InvalidInputError(f"cut: {what!r} is not connected in this world")
             self._drop([what])
 
+    def when(
+        self, condition: Callable[[World], float], action: Callable[[World], object], label: str, *, once: bool = True
+    ) -> None:
+        """Calls action(world) where condition(world) becomes positive; the time is located within the step.
+
+        With ``once=False`` again and again: the action must then make the condition negative, as an impact does that
+        turns an approaching point back.
+        """
+        _require_callable("condition", condition)
+        _require_callable("action", action)
+        self.rules.append(Rule(condition, action, label, once=once))
+
     def _new_connection(self, a: LinkHandle, b: LinkHandle, joint: Joint | Directions, name: str | None) -> Connection:
         for end in (a, b):
             if not isinstance(end, LinkHandle) or end.world is not self:
@@ -272,13 +288,14 @@ class World(ChangingStructure):
 
 @dataclass(eq=False)
 class Rule:
-    """Something that happens once, when a function of the world becomes positive (or true)."""
+    """Something that happens, once or every time, when a function of the world becomes positive (or true)."""
 
     condition: Callable[[World], float]
     action: Callable[[World], object]
     label: str
     #: name of the connection it will make, if any
     makes: str = ""
+    once: bool = True
 
 
 def _require_callable(name: str, value: object) -> None:

@@ -119,3 +119,15 @@ CC00_HEIGHT = 1.75  # not printed: the paper took the lengths of its subject
 
 #: Normal ranges of hinges [deg] (American Academy of Orthopaedic Surgeons, 1965): extension, flexion.
 HINGE_RANGES = {"elbow": (0.0, 150.0), "knee": (0.0, 135.0)}
+#: Normal ranges of ball joints [deg] (the same source), as swing of the long axis (flexion, extension, then away from
+#: the middle and towards it) and twist (inwards, outwards). Shoulder: the source has 180 of flexion and abduction, but
+#: there a swing has no direction. Its adduction is an estimate; the neck's twist is not in the source and has no limit.
+BALL_RANGES: dict[str, tuple[tuple[float, float], tuple[float, float], tuple[float, float] | None]] = {
+    "shoulder": ((175.0, 60.0), (175.0, 30.0), (70.0, 90.0)),
+    "wrist": ((80.0, 70.0), (20.0, 30.0), (80.0, 80.0)),  # radial, ulnar; pronation, supination
+    "hip": ((120.0, 30.0), (45.0, 30.0), (45.0, 45.0)),
+    "ankle": ((20.0, 50.0), (15.0, 35.0), None),  # dorsiflexion, plantarflexion; eversion, inversion
+    "neck": ((45.0, 45.0), (45.0, 45.0), None),
+}
+#: Turning of the forearm [deg] (AAOS, 1965): supination to pronation from the middle position.
+PRONATION = (-80.0, 80.0)

@@ -14,7 +14,19 @@ import numpy as np
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import frozen, positive
 from ukemi.model.builder import Builder
-from ukemi.model.figures.anthropometry import CC00_HEIGHT, CC00_MASS, CC00_TABLE_3, DE_LEVA, HINGE_RANGES, Sex
+from ukemi.model.figures.anthropometry import (
+    BALL_RANGES,
+    CC00_HEIGHT,
+    CC00_MASS,
+    CC00_TABLE_3,
+    DE_LEVA,
+    HINGE_RANGES,
+    PRONATION,
+    Sex,
+)
+from ukemi.model.figures.bones import BODY_DENSITY, bone
+from ukemi.model.figures.hand import HandKind, Side, add_hand
+from ukemi.model.figures.hand_data import LENGTH_OF_STATURE
 from ukemi.model.inertia import MassProperties
 from ukemi.model.joints import Free, Joint, Revolute, Spherical
 from ukemi.model.model import Model
@@ -35,29 +47,40 @@ CLAVICLE_MASS = 0.012
 SOLE = (0.19, 0.12)
 SOLE_AHEAD = 0.045
 SOLE_THICKNESS = 0.05
-BODY_DENSITY = 1000.0  # of the capsules drawn around the bones [kg/m^3]
 
-SIDES = (("left", 1.0), ("right", -1.0))
+SIDES: tuple[tuple[Side, float], ...] = (("left", 1.0), ("right", -1.0))
 
 
-def human(dof: int = 28, height: float = 1.75, mass: float = 69.0, *, sex: Sex = "male") -> Model:
+def human(
+    dof: int = 28,
+    height: float = 1.75,
+    mass: float = 69.0,
+    *,
+    sex: Sex = "male",
+    hands: bool = False,
+    ranges: bool = False,
+) -> Model:
     """A human figure with ``dof`` joint freedoms on a free base.
 
     * 16: one trunk with the head; shoulders and hips spherical, elbows and knees hinged [SV00 Fig. 19].
     * 28: waist, neck, shoulders, hips and ankles spherical; elbows and knees hinged [CC00 Fig. 5]. The male figure has
       the masses and inertias of [CC00] Table 3, exactly at 69 kg and 1.75 m, scaled otherwise.
-    * 40: adds clavicles and wrists, spherical [SV00 Fig. 16].
+    * 40: adds clavicles and wrists, spherical [SV00 Fig. 16]. With ``hands=True`` the wrists are a hinge along the
+      forearm (pronation) and the universal joint of `hand`, with its fingers: 40 + 44 - 4 shared = 80 joint freedoms.
 
     Lengths, and the masses of 16, 40 and of all female figures, are de Leva's, scaled to height [m] and mass [kg].
-    Elbows and knees flex with positive angles. Landmarks: ``left_sole``, ``left_palm``, ``left_grip`` (across the palm:
-    y along a bar that is held), the same on the right, and ``vertex``.
+    Elbows and knees flex with positive angles. Hinges have normal ranges of motion (AAOS), and with ``ranges=True`` so
+    have the ball joints of neck and limbs, as limits of swing and twist. Landmarks: ``left_sole``, ``left_palm``,
+    ``left_grip`` (across the palm: y along a bar that is held), the same on the right, and ``vertex``.
     """
     if dof not in (16, 28, 40):
         raise InvalidInputError(f"human: expected dof 16, 28 or 40, got {dof!r}")
+    if hands and dof != 40:
+        raise InvalidInputError(f"human: hands need the wrists of dof 40, got {dof!r}")
     if sex not in DE_LEVA:
         raise InvalidInputError(f"human: expected sex 'male' or 'female', got {sex!r}")
-    body = _Body(dof, positive("height", height), positive("mass", mass), sex)
-    b = Builder(f"human{dof}")
+    body = _Body(dof, positive("height", height), positive("mass", mass), sex, bool(hands), bool(ranges))
+    b = Builder(f"human{dof}" + ("_with_hands" if hands else ""))
     _trunk(b, body)
     for side, sign in SIDES:
         _arm(b, body, side, sign)
@@ -74,6 +97,8 @@ class _Body:
     height: float
     mass: float
     sex: Sex
+    hands: bool = False
+    ranges: bool = False
 
     @cached_property
     def scale(self) -> float:
@@ -138,20 +163,6 @@ class _Body:
         return MassProperties.of(mass * heavier, properties.com, np.array(inertia) * heavier * larger)
 
 
-def _bone(mass: float, start: tuple[float, float, float], end: tuple[float, float, float]) -> Capsule:
-    """A capsule from start to end that holds the mass at the density of the body."""
-    a, b = np.array(start), np.array(end)
-    length = float(np.linalg.norm(b - a))
-    z = (b - a) / length
-    x = np.cross((0.0, 1.0, 0.0), z) if abs(z[1]) < 0.9 else np.cross((1.0, 0.0, 0.0), z)
-    x /= np.linalg.norm(x)
-    R = np.stack([x, np.cross(z, x), z], axis=1)
-    radius = float(np.sqrt(mass / (BODY_DENSITY * np.pi * length)))
-    at = Pose.from_matrix(np.block([[R, (0.5 * (a + b))[:, None]], [np.array([[0.0, 0, 0, 1]])]]))
-    # the round ends reach half a radius beyond the joints, so that neighbours meet
-    return Capsule(radius, max(length - radius, 0.25 * length), at=at)
-
-
 def _add(
     b: Builder,
     name: str,
@@ -172,6 +183,25 @@ def _add(
         inertia=properties.inertia,
         shapes=shapes,
         joint_name=joint_name,
+    )
+
+
+def _ball(body: _Body, name: str, sign: float) -> Spherical:
+    """A ball joint with its normal ranges, if wanted; sign: 1 on the left side and in the middle, -1 on the right."""
+    if not body.ranges:
+        return Spherical()
+    (flexion, extension), (away, towards), twist = BALL_RANGES[name]
+    up = name == "neck"
+    # about y an upright axis flexes with positive angles, a hanging one with negative; about axis x y, which is forward
+    # for a hanging limb, positive angles lead to the left
+    fore_and_aft = (-extension, flexion) if up else (-flexion, extension)
+    sideways = (-towards, away) if sign > 0 else (-away, towards)
+    inwards = None if twist is None else ((-twist[1], twist[0]) if sign > 0 else (-twist[0], twist[1]))
+    return Spherical(
+        swing=np.deg2rad((fore_and_aft, sideways)),
+        twist=None if inwards is None else np.deg2rad(inwards),
+        axis=(0, 0, 1 if up else -1),
+        across=(0, 1, 0),
     )
 
 
@@ -203,7 +233,7 @@ def _trunk(b: Builder, body: _Body) -> None:
         b,
         "head",
         "chest",
-        Spherical(),
+        _ball(body, "neck", 1.0),
         "neck",
         (0, 0, neck - waist),
         head,
@@ -224,35 +254,35 @@ def _clavicle_end(body: _Body, sign: float) -> tuple[float, float, float]:
 
 def _clavicle(body: _Body, sign: float) -> MassProperties:
     mass = CLAVICLE_MASS * body.mass
-    solid = _bone(mass, (0, 0, 0), _clavicle_end(body, sign)).mass_properties(BODY_DENSITY)
+    solid = bone(mass, (0, 0, 0), _clavicle_end(body, sign)).mass_properties(BODY_DENSITY)
     return MassProperties(mass, solid.com, frozen(mass / solid.mass * solid.inertia))
 
 
-def _arm(b: Builder, body: _Body, side: str, sign: float) -> None:
+def _arm(b: Builder, body: _Body, side: Side, sign: float) -> None:
     trunk = "trunk" if body.dof == 16 else "chest"
     base = 0.0 if body.dof == 16 else body.length("lower_trunk")
     shoulder = (0.0, sign * SHOULDER_HALF_WIDTH * body.height, body.trunk_length - base - SHOULDER_DROP * body.height)
     parent = trunk
     if body.dof == 40:
         clavicle, shoulder = _clavicle(body, sign), _clavicle_end(body, sign)
-        bone = _bone(clavicle.mass, (0, 0, 0), shoulder)
+        collar = bone(clavicle.mass, (0, 0, 0), shoulder)
         place = _clavicle_place(body, sign)
         parent = f"{side}_clavicle"
-        _add(b, parent, trunk, Spherical(), f"{side}_sternoclavicular", place, clavicle, [bone])
+        _add(b, parent, trunk, Spherical(), f"{side}_sternoclavicular", place, clavicle, [collar])
     upper, lower, grip = body.length("upper_arm"), body.length("forearm"), body.length("hand")
     arm, forearm, hand = body.limb("upper_arm"), body.limb("forearm"), None
-    hand_bone = _bone(body.de_leva("hand", 0, -1).mass, (0, 0, 0), (0, 0, -2 * grip))
+    hand_bone = bone(body.de_leva("hand", 0, -1).mass, (0, 0, 0), (0, 0, -2 * grip))
     _add(
         b,
         f"{side}_upper_arm",
         parent,
-        Spherical(),
+        _ball(body, "shoulder", sign),
         f"{side}_shoulder",
         shoulder,
         arm,
-        [_bone(arm.mass, (0, 0, 0), (0, 0, -upper))],
+        [bone(arm.mass, (0, 0, 0), (0, 0, -upper))],
     )
-    shapes: list[Shape] = [_bone(body.de_leva("forearm", 0, -1).mass, (0, 0, 0), (0, 0, -lower))]
+    shapes: list[Shape] = [bone(body.de_leva("forearm", 0, -1).mass, (0, 0, 0), (0, 0, -lower))]
     at_wrist = Pose((0, 0, -lower))
     if body.dof == 40:
         hand = body.limb("hand")
@@ -264,10 +294,25 @@ def _arm(b: Builder, body: _Body, side: str, sign: float) -> None:
     elbow = Revolute((0, -1, 0), limits=np.deg2rad(HINGE_RANGES["elbow"]))
     _add(b, f"{side}_forearm", f"{side}_upper_arm", elbow, f"{side}_elbow", (0, 0, -upper), forearm, shapes)
     palm_link, palm_at = f"{side}_forearm", at_wrist
+    if hand is not None and body.hands:
+        pronation = Revolute((0, 0, sign), limits=np.deg2rad(PRONATION))
+        b.link(f"{side}_radius", f"{side}_forearm", pronation, at_wrist, joint_name=f"{side}_pronation")
+        length = LENGTH_OF_STATURE * body.height
+        add_hand(b, f"{side}_radius", Pose(), side, length, hand.mass, HandKind(), f"{side}_")
+        return
     if hand is None:
         b.landmark(f"{side}_hand", palm_link, at_wrist)
     else:
-        _add(b, f"{side}_hand", f"{side}_forearm", Spherical(), f"{side}_wrist", (0, 0, -lower), hand, [hand_bone])
+        _add(
+            b,
+            f"{side}_hand",
+            f"{side}_forearm",
+            _ball(body, "wrist", sign),
+            f"{side}_wrist",
+            (0, 0, -lower),
+            hand,
+            [hand_bone],
+        )
         palm_link, palm_at = f"{side}_hand", Pose()
     palm = palm_at @ Pose((0, 0, -0.8 * grip))
     b.landmark(f"{side}_palm", palm_link, palm)
@@ -285,9 +330,16 @@ def _leg(b: Builder, body: _Body, side: str, sign: float) -> None:
     at_ankle = Pose((0, 0, -lower))
     at_sole = Pose((SOLE_AHEAD * s, 0, -ankle))
     _add(
-        b, f"{side}_thigh", base, Spherical(), f"{side}_hip", hip, thigh, [_bone(thigh.mass, (0, 0, 0), (0, 0, -upper))]
+        b,
+        f"{side}_thigh",
+        base,
+        _ball(body, "hip", sign),
+        f"{side}_hip",
+        hip,
+        thigh,
+        [bone(thigh.mass, (0, 0, 0), (0, 0, -upper))],
     )
-    shapes: list[Shape] = [_bone(shank.mass, (0, 0, 0), (0, 0, -lower))]
+    shapes: list[Shape] = [bone(shank.mass, (0, 0, 0), (0, 0, -lower))]
     if body.dof == 16:
         shank = shank + foot.moved(at_ankle)
         shapes.append(Box(sole.size, at=at_ankle @ sole.at))
@@ -296,5 +348,5 @@ def _leg(b: Builder, body: _Body, side: str, sign: float) -> None:
     if body.dof == 16:
         b.landmark(f"{side}_sole", f"{side}_shank", at_ankle @ at_sole)
         return
-    _add(b, f"{side}_foot", f"{side}_shank", Spherical(), f"{side}_ankle", (0, 0, -lower), foot, [sole])
+    _add(b, f"{side}_foot", f"{side}_shank", _ball(body, "ankle", sign), f"{side}_ankle", (0, 0, -lower), foot, [sole])
     b.landmark(f"{side}_sole", f"{side}_foot", at_sole)

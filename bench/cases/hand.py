@@ -1,0 +1,121 @@
+"""The hand's step beside MuJoCo's, and impulses through trees that grow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+
+import mujoco
+import numpy as np
+from mechanism import random_tree
+from result import Limit, Results
+
+import ukemi as uk
+from ukemi.model.figures.hand import thesis_pose
+from ukemi.model.model import Link
+
+#: The hand's step takes at most this share of MuJoCo's.
+SHARE = 0.5
+STEPS = 200
+DT = 1e-3
+LINKS = (10, 30, 100, 300, 1000)
+#: Flat: the dearest size costs at most this many times the cheapest, per body.
+FLAT = 1.5
+TOUCHES = (1, 4, 16, 64)
+#: m impacts on 1000 links: cost over what n + m^2 blocks would cost at the rates of one and of most of them.
+QUADRATIC = 1.5
+
+
+def run(rounds: int, results: Results) -> None:
+    _hand(max(3, rounds // 5), results)
+    _growing(max(3, rounds // 20), results)
+
+
+def hand_mjcf(model: uk.Model) -> str:
+    """The hand for MuJoCo: hinges with ranges, springs and dampers (the wrist's coupling is left out: it has none)."""
+
+    def numbers(x: object) -> str:
+        return " ".join(f"{v:.17g}" for v in np.ravel(np.asarray(x, dtype=float)))
+
+    def body(link: Link) -> str:
+        m = link.mass_properties
+        I = m.inertia
+        joint = link.joint
+        axes = (joint.first, joint.second) if isinstance(joint, uk.Universal) else (joint.axis,)  # type: ignore[attr-defined]
+        K, B, limits = (np.asarray(x) for x in (joint.stiffness, joint.damping, joint.limits))
+        hinges = "".join(
+            f'<joint name="{link.joint_name}{k}" axis="{numbers(axis)}" range="{numbers(limits[k])}" limited="true" '
+            f'stiffness="{K[k, k]:.17g}" springref="{np.asarray(joint.rest)[k]:.17g}" damping="{B[k, k]:.17g}"/>'
+            for k, axis in enumerate(axes)
+        )
+        full = numbers((I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]))
+        inertial = f'<inertial pos="{numbers(m.com)}" mass="{m.mass:.17g}" fullinertia="{full}"/>'
+        inside = "".join(body(child) for child in link.children)
+        return f'<body pos="{numbers(link.at.position)}">{hinges}{inertial}{inside}</body>'
+
+    option = f'<option integrator="implicitfast" timestep="{DT}"/><compiler angle="radian" balanceinertia="true"/>'
+    return f"<mujoco>{option}<worldbody>{body(model.links[0])}</worldbody></mujoco>"
+
+
+def _hand(rounds: int, results: Results) -> None:
+    model = uk.hand()
+    peer = mujoco.MjModel.from_xml_string(hand_mjcf(model))
+    data = mujoco.MjData(peer)
+    world = uk.World()
+    world.add(model, q=thesis_pose(model))
+    sim = uk.Simulation(world, DT, "implicit")
+    data.qpos[:] = thesis_pose(model)
+    times = np.array(
+        [
+            [_seconds(lambda: sim.step(steps=STEPS)), _seconds(lambda: mujoco.mj_step(peer, data, STEPS))]
+            for _ in range(rounds)
+        ]
+    )
+    ours, theirs = np.median(times, axis=0) / STEPS * 1e6
+    parts = {"ukemi [us]": float(ours), "MuJoCo implicitfast [us]": float(theirs)}
+    case = "step of the hand with limits and implicit joints, over MuJoCo's"
+    results.limits.append(Limit(case, float(ours / theirs), SHARE, "x", parts))
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def _repeat(call: Callable[[], object], times: int) -> None:
+    for _ in range(times):
+        call()
+
+
+def _growing(rounds: int, results: Results) -> None:
+    """Cost per body of an impulse response and of Psi, less what a call on one link costs; cost of m links."""
+    trees = {links: random_tree(links) for links in (1, *LINKS)}
+    work: dict[str, dict[int, Callable[[], object]]] = {"impulse response": {}, "Psi of one link": {}}
+    for links, model in trees.items():
+        q = model.neutral()
+        work["impulse response"][links] = partial(uk.impulse_response, model, q, None, np.ones(model.nv))
+        work["Psi of one link"][links] = partial(uk.inverse_inertia, model, q, model.link_names[-1])
+    for case, calls in work.items():
+        seconds: dict[int, list[float]] = {links: [] for links in calls}
+        for _ in range(rounds):
+            for links, call in calls.items():
+                repeats = max(1, 2000 // links)
+                seconds[links].append(_seconds(partial(_repeat, call, repeats)) / repeats)
+        median = {links: float(np.median(t)) for links, t in seconds.items()}
+        per_body = {str(n): (median[n] - median[1]) / (n - 1) * 1e9 for n in LINKS}
+        uneven = max(per_body.values()) / min(per_body.values())
+        results.limits.append(Limit(f"{case}, cost per body, 10 to 1000 links", uneven, FLAT, "x", per_body))
+    model = trees[LINKS[-1]]
+    names = [model.link_names[k] for k in np.random.default_rng(0).permutation(model.nlinks)]
+    q = model.neutral()
+    took = {}
+    for m in TOUCHES:
+        seen = [_seconds(partial(uk.inverse_inertia, model, q, *names[:m])) for _ in range(rounds)]
+        took[m] = float(np.median(seen))
+    low, high = TOUCHES[0], TOUCHES[-1]
+    per_pair = (took[high] - took[low]) / (high**2 - low**2)
+    between = max(took[m] / (took[low] + per_pair * (m**2 - low**2)) for m in TOUCHES)
+    parts = {f"{m} links [us]": t * 1e6 for m, t in took.items()}
+    results.limits.append(Limit("Psi of m of 1000 links over a + b m^2", between, QUADRATIC, "x", parts))

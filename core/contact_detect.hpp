@@ -1,0 +1,215 @@
+// Which points are near what: solids against planes, height fields and each other, with a broad phase of balls.
+#pragma once
+#include "contact_geometry.hpp"
+
+UKEMI_BEGIN
+
+/// A point of body a near a surface of b.
+struct Found {
+    int key;                 ///< names the feature, to compare gaps between moments
+    int a, b, link_a, link_b;
+    int surface;             ///< plane, field or pair: contacts of one surface and one normal are one patch
+    Vec3<double> local;      ///< the centre of a's round surface there (or the corner), in a's coordinates
+    double radius;
+    double rim_radius;       ///< positive: `local` is the centre of a rim, and `rim_axis` its axis
+    Vec3<double> rim_axis;
+    Vec3<double> normal;     ///< towards a, world axes
+    Vec3<double> local_b, normal_b;  ///< b's point and the normal in b's coordinates, when b moves
+    bool round;              ///< both surfaces are round there: the normal goes from centre to centre
+    double gap;
+    Material material;
+    Vec3<double> velocity;   ///< of b's surface, when b stands in the world
+    bool touches;
+};
+
+/// The normal when the bodies stand at X.
+inline Vec3<double> normal_at(const Found& f, const Placement<double>* X) {
+    if (f.b < 0) return f.normal;
+    if (f.round) {
+        const Vec3<double> d = place(X[f.a], f.local) - place(X[f.b], f.local_b);
+        const double length = norm(d);
+        if (length > 1e-9) return d * (1 / length);
+    }
+    return X[f.b].R * f.normal_b;
+}
+
+/// The point of a's surface that is nearest to b along the normal n, when the bodies stand at X.
+inline Vec3<double> surface_point(const Found& f, const Vec3<double>& n, const Placement<double>* X) {
+    const Placement<double>& P = X[f.a];
+    const Vec3<double> at = place(P, f.local) - n * f.radius;
+    if (f.rim_radius <= 0) return at;
+    const Vec3<double> axis = P.R * f.rim_axis, down = axis * dot(n, axis) - n;  // within the rim's plane
+    return at + down * (f.rim_radius / std::fmax(1e-12, norm(down)));
+}
+
+class Detector {
+public:
+    Detector(const ContactScene& scene) : scene_(scene) {
+        int keys = 0;
+        for (const Solid& s : scene.solids) {
+            first_key_.push_back(keys);
+            if (s.body >= 0) keys += static_cast<int>(scene.planes.size() + scene.fields.size()) * (static_cast<int>(s.core.size()) + 2);
+        }
+        pair_key_ = keys;
+        gap.assign(static_cast<std::size_t>(keys) + scene.pairs.size(), INFINITY);
+        touched.assign(gap.size(), 0);
+        place_in_world_.resize(scene.solids.size()), moved_.resize(scene.solids.size());
+    }
+    /// Least gap of every feature at the last look; which touched when the present step began.
+    Vec<double> gap;
+    Vec<char> touched;
+    Vec<Found> found;
+
+    /// Everything nearer than `margin`.
+    void look(const Placement<double>* X, double margin) {
+        found.clear();
+        for (std::size_t s = 0; s < scene_.solids.size(); ++s) moved_[s] = 0;
+        const int surfaces = static_cast<int>(scene_.planes.size() + scene_.fields.size());
+        for (std::size_t s = 0; s < scene_.solids.size(); ++s) {
+            const Solid& solid = scene_.solids[s];
+            if (solid.body < 0 || surfaces == 0) continue;
+            const Placement<double>& P = X[solid.body];
+            const Vec3<double> centre = place(P, solid.centre);
+            const int features = static_cast<int>(solid.core.size()) + 2;
+            for (std::size_t k = 0; k < scene_.planes.size(); ++k) {
+                const Plane& plane = scene_.planes[k];
+                const int key = first_key_[s] + static_cast<int>(k) * features;
+                const double far = dot(plane.normal, centre) - plane.offset - solid.reach;
+                if (far > margin) {
+                    for (int i = 0; i < features; ++i) gap[static_cast<std::size_t>(key + i)] = far;
+                    continue;
+                }
+                against_plane(solid, P, plane.normal, plane.offset, key, margin, static_cast<int>(k), plane.material, plane.velocity);
+            }
+            for (std::size_t k = 0; k < scene_.fields.size(); ++k)
+                against_field(solid, P, scene_.fields[k], first_key_[s] + static_cast<int>(scene_.planes.size() + k) * features, margin, static_cast<int>(scene_.planes.size() + k));
+        }
+        for (std::size_t i = 0; i < scene_.pairs.size(); ++i) against_solid(i, X, margin, surfaces + static_cast<int>(i));
+    }
+
+private:
+    static const Placement<double>& world() {
+        static const Placement<double> X{{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
+        return X;
+    }
+    void add(const Solid& solid, const Vec3<double>& local, double radius, const Vec3<double>& normal, double g, int key, double margin, int surface, const Material& m, const Vec3<double>& velocity, double rim_radius = 0, const Vec3<double>& rim_axis = {0, 0, 0}) {
+        gap[static_cast<std::size_t>(key)] = g;
+        if (g < margin) found.push_back({key, solid.body, -1, solid.link, -1 - surface, surface, local, radius, rim_radius, rim_axis, normal, {}, {}, false, g, m, velocity, false});
+    }
+    void against_plane(const Solid& s, const Placement<double>& P, const Vec3<double>& n, double d, int key, double margin, int surface, const Material& m, const Vec3<double>& velocity) {
+        const Vec3<double> n_b = tmul(P.R, n);
+        const double d_b = d - dot(n, P.p);
+        const int corners = static_cast<int>(s.core.size());
+        gap[static_cast<std::size_t>(key + corners)] = gap[static_cast<std::size_t>(key + corners + 1)] = INFINITY;
+        bool round = false;
+        if (s.rim_radius > 0) {
+            const Vec3<double> axis = s.rim[1] - s.rim[0];
+            const double along = dot(n_b, axis) / norm(axis);
+            const Vec3<double> down = axis * (along / norm(axis)) - n_b;
+            const double length = norm(down);
+            if (length > 1e-9) {
+                for (int e = 0; e < 2; ++e) {
+                    const Vec3<double> p = s.rim[e] + down * (s.rim_radius / length);
+                    add(s, s.rim[e], 0, n, dot(n_b, p) - d_b, key + corners + e, margin, surface, m, velocity, s.rim_radius, axis * (1 / norm(axis)));
+                }
+                round = std::fabs(along) < 0.9;  // lying: the corners of the polygon in the rim are not needed
+            }
+        }
+        for (int i = 0; i < corners; ++i) {
+            if (round) gap[static_cast<std::size_t>(key + i)] = INFINITY;
+            else add(s, s.core[static_cast<std::size_t>(i)], s.radius, n, dot(n_b, s.core[static_cast<std::size_t>(i)]) - d_b - s.radius, key + i, margin, surface, m, velocity);
+        }
+    }
+    void against_field(const Solid& s, const Placement<double>& P, const HeightField& f, int key, double margin, int surface) {
+        const int corners = static_cast<int>(s.core.size());
+        for (int i = 0; i < corners + 2; ++i) gap[static_cast<std::size_t>(key + i)] = INFINITY;
+        for (int i = 0; i < corners; ++i) {
+            const Vec3<double> p = place(P, s.core[static_cast<std::size_t>(i)]);
+            // the triangle below the corner, then below the point of the ball nearest to it
+            Vec3<double> at = p, n{0, 0, 1};
+            double height = 0;
+            for (int again = 0; again < 3; ++again) {
+                if (!below(f, at, &n, &height)) break;
+                at = p - n * s.radius;
+                if (s.radius == 0) break;
+            }
+            if (!below(f, at, &n, &height)) continue;
+            const double g = (at.z - height) * n.z;
+            add(s, s.core[static_cast<std::size_t>(i)], s.radius, n, g, key + i, margin, surface, f.material, f.velocity);
+        }
+    }
+    /// Height and normal of the field below a place; false outside.
+    static bool below(const HeightField& f, const Vec3<double>& p, Vec3<double>* n, double* height) {
+        const double gx = (p.x - f.x0) / f.dx, gy = (p.y - f.y0) / f.dy;
+        if (!(gx >= 0 && gy >= 0 && gx <= f.nx - 1 && gy <= f.ny - 1)) return false;
+        const int i = std::min(static_cast<int>(gx), f.nx - 2), j = std::min(static_cast<int>(gy), f.ny - 2);
+        auto z = [&](int a, int b) { return f.z[static_cast<std::size_t>(a * f.ny + b)]; };
+        const double u = gx - i, w = gy - j;
+        const bool upper = u + w > 1;  // two triangles per cell
+        const double sx = (upper ? z(i + 1, j + 1) - z(i, j + 1) : z(i + 1, j) - z(i, j)) / f.dx;
+        const double sy = (upper ? z(i + 1, j + 1) - z(i + 1, j) : z(i, j + 1) - z(i, j)) / f.dy;
+        *height = upper ? z(i + 1, j + 1) + (u - 1) * f.dx * sx + (w - 1) * f.dy * sy : z(i, j) + u * f.dx * sx + w * f.dy * sy;
+        const double s = 1 / std::sqrt(sx * sx + sy * sy + 1);
+        *n = {-sx * s, -sy * s, s};
+        return true;
+    }
+    const Vec<Vec3<double>>& corners(int solid, const Placement<double>* X) {
+        const auto i = static_cast<std::size_t>(solid);
+        if (!moved_[i]) {
+            const Solid& s = scene_.solids[i];
+            corners_in_world(s, s.body < 0 ? world() : X[s.body], place_in_world_[i]);
+            moved_[i] = 1;
+        }
+        return place_in_world_[i];
+    }
+    void against_solid(std::size_t index, const Placement<double>* X, double margin, int surface) {
+        const SolidPair& pair = scene_.pairs[index];
+        const Solid &a = scene_.solids[static_cast<std::size_t>(pair.a)], &b = scene_.solids[static_cast<std::size_t>(pair.b)];
+        const Placement<double>&Xa = X[a.body], &Xb = b.body < 0 ? world() : X[b.body];
+        const std::size_t key = static_cast<std::size_t>(pair_key_) + index;
+        const Vec3<double> between = place(Xa, a.centre) - place(Xb, b.centre);
+        const double reach = a.reach + b.reach + margin, d2 = dot(between, between);
+        if (d2 > reach * reach) {
+            gap[key] = std::sqrt(d2) - a.reach - b.reach;
+            return;
+        }
+        const Vec<Vec3<double>>&A = corners(pair.a, X), &B = corners(pair.b, X);
+        const double r = a.radius + b.radius;
+        Separation s{0, {0, 0, 1}};
+        bool apart = false;
+        if (r > 0) {
+            const Nearest near = nearest_points(A, B);
+            apart = near.distance > 1e-9;
+            if (apart) s = {near.distance - r, (near.on_a - near.on_b) * (1 / near.distance)};
+        }
+        if (!apart) {
+            if (a.faces.empty() && b.faces.empty()) {  // two balls or rods through each other
+                const double length = std::sqrt(d2);
+                s = {-r, length > 1e-9 ? between * (1 / length) : Vec3<double>{0, 0, 1}};
+            } else {
+                s = best_axis(a, Xa, A, b, Xb, B);
+                s.distance -= r;
+            }
+        }
+        gap[key] = s.distance;
+        if (s.distance > margin) return;
+        meetings_.clear();
+        meetings(A, a.radius, B, b.radius, s.normal, feature_depth, meetings_);
+        for (const Meeting& m : meetings_) {
+            if (m.gap > margin) continue;
+            const Vec3<double> centre = m.at + s.normal * a.radius, other = m.at - s.normal * (m.gap + b.radius);
+            found.push_back({static_cast<int>(key), a.body, b.body, a.link, b.link, surface, tmul(Xa.R, centre - Xa.p), a.radius, 0, {0, 0, 0}, s.normal, tmul(Xb.R, other - Xb.p), tmul(Xb.R, s.normal),
+                             a.radius > 0 && b.radius > 0, m.gap, pair.material, pair.velocity, false});
+        }
+    }
+    /// Corners this much higher than the lowest still belong to a face or an edge that meets another [m].
+    static constexpr double feature_depth = 1e-3;
+    const ContactScene& scene_;
+    Vec<int> first_key_;
+    int pair_key_ = 0;
+    Vec<Vec<Vec3<double>>> place_in_world_;
+    Vec<char> moved_;
+    Vec<Meeting> meetings_;
+};
+
+UKEMI_END

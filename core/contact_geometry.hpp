@@ -1,0 +1,239 @@
+// Distances between convex solids: the nearest points of two hulls, the best separating axis, and the points where faces
+// and edges meet.
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "contact_scene.hpp"
+#include "level_vector.hpp"
+#include "manifold.hpp"
+
+UKEMI_BEGIN
+
+using V3 = Vec3<double>;
+inline double norm(const V3& a) { return std::sqrt(dot(a, a)); }
+inline V3 place(const Placement<double>& X, const V3& p) { return X.p + X.R * p; }
+
+/// Corners of a solid in the world.
+inline void corners_in_world(const Solid& s, const Placement<double>& X, Vec<V3>& out) {
+    out.resize(s.core.size());
+    for (std::size_t i = 0; i < s.core.size(); ++i) out[i] = place(X, s.core[i]);
+}
+
+inline int farthest(const Vec<V3>& points, const V3& d) {
+    int best = 0;
+    double most = -INFINITY;
+    for (std::size_t i = 0; i < points.size(); ++i) {
+        const double s = dot(points[i], d);
+        if (s > most) most = s, best = static_cast<int>(i);
+    }
+    return best;
+}
+
+/// Nearest point to the origin of the hull of up to four points: weights, zero for points that do not bear it.
+/// All faces of the simplex are tried, the smallest first that contains the projection (there are at most 15).
+inline V3 nearest_of_simplex(const V3* p, int n, double* weight) {
+    double best = INFINITY;
+    V3 nearest{0, 0, 0};
+    double w[4];
+    for (int set = 1; set < 1 << n; ++set) {
+        int index[4], k = 0;
+        for (int i = 0; i < n; ++i)
+            if (set >> i & 1) index[k++] = i;
+        if (k == 1) {
+            w[0] = 1;
+        } else {
+            // minimise |p0 + sum x_j e_j|: Gram matrix of the edges, solved by elimination
+            double G[3][4];
+            const int m = k - 1;
+            for (int i = 0; i < m; ++i) {
+                const V3 ei = p[index[i + 1]] - p[index[0]];
+                for (int j = 0; j < m; ++j) G[i][j] = dot(ei, p[index[j + 1]] - p[index[0]]);
+                G[i][m] = -dot(ei, p[index[0]]);
+            }
+            bool flat = false;
+            for (int c = 0; c < m && !flat; ++c) {
+                if (!(std::fabs(G[c][c]) > 1e-30)) { flat = true; break; }
+                for (int r = 0; r < m; ++r) {
+                    if (r == c) continue;
+                    const double f = G[r][c] / G[c][c];
+                    for (int j = c; j <= m; ++j) G[r][j] -= f * G[c][j];
+                }
+            }
+            if (flat) continue;
+            w[0] = 1;
+            for (int i = 0; i < m; ++i) w[i + 1] = G[i][m] / G[i][i], w[0] -= w[i + 1];
+        }
+        bool inside = true;
+        V3 x{0, 0, 0};
+        for (int i = 0; i < k; ++i) inside &= w[i] >= 0 && w[i] <= 1, x += p[index[i]] * w[i];
+        const double d = dot(x, x);
+        if (!inside || !(d < best)) continue;
+        best = d, nearest = x;
+        for (int i = 0; i < n; ++i) weight[i] = 0;
+        for (int i = 0; i < k; ++i) weight[index[i]] = w[i];
+    }
+    return nearest;
+}
+
+struct Nearest { double distance; V3 on_a, on_b; };
+/// Gilbert, Johnson and Keerthi: nearest points of two hulls; distance 0 when they overlap.
+inline Nearest nearest_points(const Vec<V3>& A, const Vec<V3>& B) {
+    V3 simplex[4];
+    int from_a[4] = {0}, from_b[4] = {0}, n = 1;
+    double weight[4] = {1, 0, 0, 0};
+    simplex[0] = A[0] - B[0];
+    V3 x = simplex[0];
+    for (int iteration = 0; iteration < 64; ++iteration) {
+        const double d2 = dot(x, x);
+        if (d2 < 1e-24) return {0, A[0], A[0]};
+        const int a = farthest(A, -x), b = farthest(B, x);
+        const V3 s = A[static_cast<std::size_t>(a)] - B[static_cast<std::size_t>(b)];
+        if (d2 - dot(x, s) <= 1e-12 * d2) break;  // no corner is nearer along x
+        bool known = false;
+        for (int i = 0; i < n; ++i) known |= from_a[i] == a && from_b[i] == b;
+        if (known || n == 4) break;
+        simplex[n] = s, from_a[n] = a, from_b[n] = b, ++n;
+        x = nearest_of_simplex(simplex, n, weight);
+        int kept = 0;
+        for (int i = 0; i < n; ++i) {
+            if (weight[i] == 0) continue;
+            simplex[kept] = simplex[i], from_a[kept] = from_a[i], from_b[kept] = from_b[i], weight[kept] = weight[i], ++kept;
+        }
+        n = kept;
+        if (n == 4) return {0, A[0], A[0]};
+    }
+    Nearest r{norm(x), {0, 0, 0}, {0, 0, 0}};
+    for (int i = 0; i < n; ++i) r.on_a += A[static_cast<std::size_t>(from_a[i])] * weight[i], r.on_b += B[static_cast<std::size_t>(from_b[i])] * weight[i];
+    return r;
+}
+
+struct Separation { double distance; V3 normal; };  // normal from B to A
+/// The axis, of all face normals and products of edges, along which two hulls are farthest apart (or overlap least).
+inline Separation best_axis(const Solid& a, const Placement<double>& Xa, const Vec<V3>& A, const Solid& b, const Placement<double>& Xb, const Vec<V3>& B) {
+    Separation best{-INFINITY, {0, 0, 1}};
+    auto consider = [&](V3 d, double favour) {
+        double low_a = INFINITY, high_b = -INFINITY, high_a = -INFINITY, low_b = INFINITY;
+        for (const V3& p : A) low_a = std::fmin(low_a, dot(p, d)), high_a = std::fmax(high_a, dot(p, d));
+        for (const V3& p : B) high_b = std::fmax(high_b, dot(p, d)), low_b = std::fmin(low_b, dot(p, d));
+        if (low_b - high_a > low_a - high_b) d = -d, low_a = -high_a, high_b = -low_b;
+        const double gap = low_a - high_b;
+        if (gap > best.distance + favour) best = {gap, d};
+    };
+    for (const V3& n : b.faces) consider(Xb.R * n, 0);
+    for (const V3& n : a.faces) consider(Xa.R * n, 1e-9);
+    for (const V3& ea : a.edges) {
+        for (const V3& eb : b.edges) {
+            const V3 d = cross(Xa.R * ea, Xb.R * eb);
+            const double length = norm(d);
+            if (length > 1e-6) consider(d * (1 / length), 1e-7);  // faces first: they give better contact points
+        }
+    }
+    return best;
+}
+
+/// Corners within `depth` of the lowest along d, ordered as a polygon about d (or the two ends of an edge, or one).
+inline void feature(const Vec<V3>& P, const V3& d, double depth, Vec<V3>& out) {
+    double low = INFINITY;
+    for (const V3& p : P) low = std::fmin(low, dot(p, d));
+    out.clear();
+    for (const V3& p : P)
+        if (dot(p, d) <= low + depth) out.push_back(p);
+    const V3 e = std::fabs(d.x) < 0.6 ? V3{1, 0, 0} : V3{0, 1, 0};
+    V3 t = cross(d, e);
+    t = t * (1 / norm(t));
+    const V3 u = cross(d, t);
+    if (out.size() < 3) return;
+    // convex hull in the plane across d (Andrew's monotone chain)
+    auto x = [&](const V3& p) { return dot(p, t); };
+    auto y = [&](const V3& p) { return dot(p, u); };
+    std::sort(out.begin(), out.end(), [&](const V3& a, const V3& b) { return x(a) < x(b) || (x(a) == x(b) && y(a) < y(b)); });
+    Vec<V3> hull(2 * out.size());
+    std::size_t k = 0;
+    auto turn = [&](const V3& o, const V3& a, const V3& b) { return (x(a) - x(o)) * (y(b) - y(o)) - (y(a) - y(o)) * (x(b) - x(o)); };
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        while (k >= 2 && turn(hull[k - 2], hull[k - 1], out[i]) <= 1e-12) --k;
+        hull[k++] = out[i];
+    }
+    const std::size_t lower = k + 1;
+    for (std::size_t i = out.size() - 1; i-- > 0;) {
+        while (k >= lower && turn(hull[k - 2], hull[k - 1], out[i]) <= 1e-12) --k;
+        hull[k++] = out[i];
+    }
+    hull.resize(k > 1 ? k - 1 : k);
+    out = hull;
+}
+
+/// Cuts the polygon (or segment, or point) `subject` by the sides of the polygon `window`, both seen along n.
+inline void clip(Vec<V3>& subject, const Vec<V3>& window, const V3& n) {
+    Vec<V3> next;
+    double area = 0;
+    for (std::size_t i = 0; i < window.size(); ++i) area += dot(n, cross(window[i], window[(i + 1) % window.size()]));
+    const double sign = area < 0 ? -1 : 1;
+    for (std::size_t i = 0; i < window.size() && !subject.empty(); ++i) {
+        const V3 a = window[i], edge = window[(i + 1) % window.size()] - a;
+        const V3 inward = cross(n, edge) * (sign / std::fmax(1e-300, norm(edge)));
+        next.clear();
+        const std::size_t m = subject.size();
+        for (std::size_t j = 0; j < m; ++j) {
+            const V3 &p = subject[j], &q = subject[(j + 1) % m];
+            const double dp = dot(inward, p - a), dq = dot(inward, q - a);
+            if (dp >= -1e-9) next.push_back(p);
+            if (m > 1 && !(m == 2 && j == 1) && ((dp > 1e-9 && dq < -1e-9) || (dp < -1e-9 && dq > 1e-9))) next.push_back(p + (q - p) * (dp / (dp - dq)));
+        }
+        subject = next;
+    }
+}
+
+/// Where two solids meet along the normal n (from B to A): points on A's surface with their distances from B.
+struct Meeting { V3 at; double gap; };
+inline void meetings(const Vec<V3>& A, double ra, const Vec<V3>& B, double rb, const V3& n, double depth, Vec<Meeting>& out) {
+    Vec<V3> fa, fb;
+    feature(A, n, depth, fa), feature(B, -n, depth, fb);
+    double top = -INFINITY, bottom = INFINITY;
+    for (const V3& p : fb) top = std::fmax(top, dot(p, n));
+    for (const V3& p : fa) bottom = std::fmin(bottom, dot(p, n));
+    top += rb, bottom -= ra;
+    auto add = [&](const V3& p, double gap) { out.push_back({p, gap}); };
+    if (fb.size() >= 3) {
+        Vec<V3> s = fa;
+        clip(s, fb, n);
+        for (const V3& p : s) add(p - n * ra, dot(p, n) - ra - top);
+        if (!s.empty()) return;
+    }
+    if (fa.size() >= 3) {
+        Vec<V3> s = fb;
+        clip(s, fa, n);
+        for (const V3& p : s) add(p + n * (rb + bottom - dot(p, n) - rb), bottom - dot(p, n) - rb);
+        if (!s.empty()) return;
+    }
+    if (fa.size() == 2 && fb.size() == 2) {
+        const V3 ea = fa[1] - fa[0], eb = fb[1] - fb[0];
+        const V3 across_n = cross(ea, eb);
+        const double sine = norm(across_n) / std::fmax(1e-300, norm(ea) * norm(eb));
+        if (sine < 0.05) {  // side by side: the ends of what they share
+            const double la = dot(ea, ea);
+            double s0 = dot(fb[0] - fa[0], ea) / la, s1 = dot(fb[1] - fa[0], ea) / la;
+            if (s0 > s1) std::swap(s0, s1);
+            s0 = std::fmax(0, s0), s1 = std::fmin(1, s1);
+            if (s0 <= s1) {
+                for (double s : {s0, s1}) {
+                    const V3 p = fa[0] + ea * s, c = fb[0] + eb * std::fmin(1, std::fmax(0, dot(p - fb[0], eb) / dot(eb, eb)));
+                    add(p - n * ra, dot(p - c, n) - ra - rb);
+                }
+                return;
+            }
+        }
+    }
+    if (fa.size() == 2 && fb.size() == 2) {  // edges that cross: where their lines pass each other, seen along n
+        const V3 ea = fa[1] - fa[0], eb = fb[1] - fb[0], side = cross(eb, n);
+        const double s = dot(fb[0] - fa[0], side) / dot(ea, side);
+        add(fa[0] + ea * std::fmin(1, std::fmax(0, s)) - n * ra, bottom - top);
+        return;
+    }
+    const Nearest near = nearest_points(fa, fb);
+    const V3 p = near.distance > 0 ? near.on_a : fa[0];
+    add(p - n * ra, bottom - top);
+}
+
+UKEMI_END

@@ -1,0 +1,777 @@
+// Forces and motions of everything that touches, by hypothesis and check ([DF03] V-B, [CC00] 4.3); where trial and error
+// finds no valid set of conditions, point by point until all conditions hold.
+//
+// Unknowns are impulses over a step (or of an impact). Sticking means no motion at the end of the step. Slipping friction
+// opposes the slip at the end, which always has a solution and never gains energy; where the slip is fast, so that it cannot
+// end within the step, it opposes the mean slip over the step, which is exact to second order.
+#pragma once
+#include <cstdint>
+
+#include "contact_patch.hpp"
+
+UKEMI_BEGIN
+
+struct StopState {
+    int stop;
+    double sign, gap, target, u0;
+    bool on;
+    double w, u;
+};
+
+class ContactSolver {
+public:
+    Vec<Patch> patches;
+    std::size_t patch_count = 0;      // patches[0 .. patch_count): memory of the others is kept
+    Vec<StopState> stops;
+    Vec<double> loop_target, loop_w;  // per loop row
+    Vec<int> loop_row;        // first row of each loop group
+    bool impact = false;
+
+    /// Keeps what every contact did, as the first hypothesis of the next step.
+    void remember() {
+        memory_.clear();
+        for (std::size_t i = 0; i < patch_count; ++i) memory_.push_back({patches[i].link_a, patches[i].link_b, patches[i].grip});
+    }
+
+    /// v: velocity without these forces; on return with them. L: factor of the inertia matrix, scratch: nv numbers.
+    /// `again`: the same rows with another v; hypotheses start from those that held.
+    void solve(const Tree& tree, RowSystem& rows, const double* L, bool again, double* v, double* scratch, StepReport& report, Vec<TraceEntry>* trace) {
+        if (rows.groups.empty()) return;
+        ++report.solves;
+        if (!again) {
+            rows.respond(L);
+            make_islands(rows);
+        }
+        std::fill(scratch, scratch + tree.nv, 0.0);
+        for (const Island& island : islands_) {
+            members_.assign(order_.begin() + island.begin, order_.begin() + island.end);
+            n_ = island.rows, B_ = store_.data() + island.store;
+            solve_island(rows, v, again, report, trace);
+            for (std::size_t m = 0; m < members_.size(); ++m) rows.add_force(group(rows, m), w_.data() + group(rows, m).row, scratch);
+        }
+        ukemi::UKEMI_LEVEL::solve(tree, L, scratch);
+        for (int i = 0; i < tree.nv; ++i) v[i] += scratch[i];
+    }
+
+private:
+    struct Island { int begin, end, rows, store; };
+    Group& group(RowSystem& rows, std::size_t member) { return rows.groups[static_cast<std::size_t>(members_[member])]; }
+
+    /// Contacts that feel each other stand together; each island gets its B.
+    void make_islands(RowSystem& rows) {
+        const std::size_t n = rows.groups.size();
+        order_.resize(n), island_.resize(n);
+        for (std::size_t i = 0; i < n; ++i) order_[i] = static_cast<int>(i), island_[i] = rows.island(rows.groups[i]);
+        std::sort(order_.begin(), order_.end(), [&](int a, int b) { return std::pair(island_[static_cast<std::size_t>(a)], a) < std::pair(island_[static_cast<std::size_t>(b)], b); });
+        islands_.clear();
+        int size = 0;
+        for (std::size_t begin = 0, end; begin < n; begin = end) {
+            Island island{static_cast<int>(begin), 0, 0, size};
+            for (end = begin; end < n && island_[static_cast<std::size_t>(order_[end])] == island_[static_cast<std::size_t>(order_[begin])]; ++end) {
+                Group& g = rows.groups[static_cast<std::size_t>(order_[end])];
+                g.row = island.rows, island.rows += g.rows;
+            }
+            island.end = static_cast<int>(end);
+            size += island.rows * island.rows;
+            islands_.push_back(island);
+        }
+        store_.resize(static_cast<std::size_t>(size));
+        for (const Island& island : islands_) {
+            const int ld = island.rows;
+            double* B = store_.data() + island.store;
+            for (int i = island.begin; i < island.end; ++i) {
+                const Group& a = rows.groups[static_cast<std::size_t>(order_[static_cast<std::size_t>(i)])];
+                for (int j = island.begin; j <= i; ++j) {
+                    const Group& b = rows.groups[static_cast<std::size_t>(order_[static_cast<std::size_t>(j)])];
+                    rows.block(a, b, B + a.row * ld + b.row, ld);
+                    for (int r = 0; r < a.rows && i != j; ++r)
+                        for (int c = 0; c < b.rows; ++c) B[(b.row + c) * ld + a.row + r] = B[(a.row + r) * ld + b.row + c];
+                }
+            }
+        }
+    }
+
+    void solve_island(RowSystem& rows, const double* v, bool again, StepReport& report, Vec<TraceEntry>* trace) {
+        const auto n = static_cast<std::size_t>(n_);
+        u_free_.resize(n), w_.assign(n, 0.0), u_.resize(n);
+        for (std::size_t i = 0; i < members_.size(); ++i) {
+            const Group& a = group(rows, i);
+            rows.velocity(a, v, u_free_.data() + a.row);
+            if (a.kind != GroupKind::patch) continue;
+            const Vec3<double>& s = patches[static_cast<std::size_t>(a.index)].surface;
+            u_free_[static_cast<std::size_t>(a.row)] -= s.x, u_free_[static_cast<std::size_t>(a.row + 1)] -= s.y, u_free_[static_cast<std::size_t>(a.row + 2)] -= s.z;
+        }
+        if (!again)
+            for (std::size_t m = 0; m < members_.size(); ++m) first_hypothesis(group(rows, m));
+        if (!trial_and_error(rows, 8 + static_cast<int>(members_.size()), report, trace)) {
+            ++report.swept;
+            point_by_point(rows, report, trace);
+        }
+        store(rows);
+        certify(rows, report);
+    }
+
+    /// Hypothesis, solution, check, until all hold or a set of conditions comes back; the first half of the trials
+    /// changes all that fail at once, the second half one at a time.
+    bool trial_and_error(RowSystem& rows, int most_trials, StepReport& report, Vec<TraceEntry>* trace) {
+        tried_.clear();
+        bool together = true;
+        for (int trial = 0; trial < most_trials; ++trial) {
+            ++report.trials;
+            for (std::size_t m = 0; m < members_.size(); ++m)
+                if (group(rows, m).kind == GroupKind::patch) patches[static_cast<std::size_t>(group(rows, m).index)].by_points = false;
+            solve_hypothesis(rows);
+            if (!check_all(rows, report.solves, trial, together && trial < most_trials / 2, trace)) return true;
+            if (!repeated(rows)) continue;
+            if (!together) return false;
+            together = false;
+            tried_.clear();
+        }
+        return false;
+    }
+
+    /// All constraints that the motion allows ([DF03] V-D): what parts on its own is off, what slides on slides.
+    void first_hypothesis(const Group& g) {
+        const double* free = u_free_.data() + g.row;
+        if (g.kind == GroupKind::stop) {
+            StopState& s = stops[static_cast<std::size_t>(g.index)];
+            s.on = free[0] < s.target;
+        }
+        if (g.kind != GroupKind::patch) return;
+        Patch& p = patches[static_cast<std::size_t>(g.index)];
+        bool approaches = false;
+        double fastest = 0;
+        for (PatchPoint& c : p.points) {
+            approaches |= normal_velocity(free, c) < c.target;
+            fastest = std::fmax(fastest, std::hypot(slip_x(p.u0, c), slip_y(p.u0, c)));
+        }
+        for (PatchPoint& c : p.points) c.share = !impact && std::hypot(slip_x(p.u0, c), slip_y(p.u0, c)) > p.stops_below ? 0.5 : 0.0;
+        const double* own = B_ + g.row * n_ + g.row;
+        p.free_twist = own[5 * n_ + 5] * p.size * p.size < 1e-10 * (own[0] + own[n_ + 1] + own[2 * n_ + 2]);
+        p.kind = p.shape;
+        if (p.kind == Shape2::line) p.i = p.hull[0], p.j = p.hull[1];
+        p.bearing.assign(p.points.size(), 1);
+        p.stuck = p.slid = p.slid_again = p.pivoted = false;
+        start_slip(p);
+        const Grip last = remembered(p);
+        if (!approaches || (last == Grip::off && !impact)) {
+            p.grip = Grip::off;
+        } else if (p.material.mu_s <= 0) {
+            p.grip = Grip::slip;
+        } else {
+            p.grip = !impact && (fastest > p.stops_below || last == Grip::slip) ? Grip::slip : Grip::stick;
+        }
+    }
+    /// What this contact did in the last step; a new one sticks.
+    Grip remembered(const Patch& p) const {
+        for (const Memory& m : memory_)
+            if (m.a == p.link_a && m.b == p.link_b) return m.grip;
+        return Grip::stick;
+    }
+    /// Slip along the motion; where there is none, against the friction that stuck.
+    static void start_slip(Patch& p) {
+        p.slid_again = true;
+        const double f = std::hypot(p.w[0], p.w[1]);
+        for (PatchPoint& c : p.points) {
+            const double x = slip_x(p.u0, c), y = slip_y(p.u0, c), speed = std::hypot(x, y);
+            if (speed > 1e-9) c.dx = x / speed, c.dy = y / speed;
+            else if (f > 0) c.dx = -p.w[0] / f, c.dy = -p.w[1] / f;
+            else c.dx = 1, c.dy = 0;
+            c.pressure = 0, c.speed = 1;
+        }
+    }
+    /// Slip against the friction that stuck ([DF03] eq. 21), point by point as `friction_use` shares it.
+    static void start_slip_against_friction(Patch& p) {
+        p.slid = true;
+        share_pressure(p);
+        const Cop cop = cop_of(p.w);
+        const double turn = p.kind == Shape2::point ? 0.0 : friction_turn(p, cop);
+        for (PatchPoint& c : p.points) {
+            const double x = -p.w[0] + turn * (c.y - cop.y), y = -p.w[1] - turn * (c.x - cop.x), length = std::hypot(x, y);
+            if (length > 0) c.dx = x / length, c.dy = y / length;
+            c.speed = std::fmax(1e-6, 0.5 * std::hypot(slip_x(p.u0, c), slip_y(p.u0, c)));
+            c.pressure = std::fmax(0.0, c.pressure);
+        }
+    }
+
+    /// Impulses and motions of the present hypothesis: D B E z = D (target - u_free) ([DF03] eq. 17); friction that slips
+    /// follows by Newton's steps.
+    void solve_hypothesis(RowSystem& rows) {
+        constexpr int most_turns = 20;
+        for (int turns = 0;; ++turns) {
+            assemble(rows);
+            solve_rows(A_.data(), rhs_.data(), k_, z_.data(), columns_);
+            apply(rows);
+            double change = 0;
+            for (std::size_t m = 0; m < members_.size(); ++m) {
+                const Group& g = group(rows, m);
+                if (g.kind != GroupKind::patch) continue;
+                Patch& p = patches[static_cast<std::size_t>(g.index)];
+                if ((p.grip != Grip::slip && p.grip != Grip::pivot) || p.material.mu_d <= 0) continue;
+                std::copy(w_.begin() + g.row, w_.begin() + g.row + 6, p.w);
+                if (!(p.w[2] > 0)) continue;
+                const Vec<char>& before = (bearing_before_ = p.bearing);
+                share_pressure(p);
+                if (p.kind == Shape2::face && before != p.bearing && turns < most_turns / 2) change = 1;
+                const double turned = turn_slip(p, u_.data() + g.row);
+                change = std::fmax(change, turned);
+                p.turned = turned;
+            }
+            if (change < 1e-11 || turns >= most_turns) break;
+        }
+    }
+    void assemble(RowSystem& rows) {
+        k_ = 0;
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            if (g.kind == GroupKind::patch) {
+                Patch& p = patches[static_cast<std::size_t>(g.index)];
+                basis(p);
+                k_ += p.k;
+            } else {
+                k_ += g.kind == GroupKind::loop ? g.rows : stops[static_cast<std::size_t>(g.index)].on;
+            }
+        }
+        const auto k = static_cast<std::size_t>(k_);
+        A_.resize(k * k), rhs_.resize(k), z_.resize(k), BE_.resize(static_cast<std::size_t>(n_) * k);
+        int c = 0;
+        for (std::size_t m = 0; m < members_.size(); ++m) {  // BE, column by column
+            const Group& g = group(rows, m);
+            const int count = columns_of(g);
+            for (int j = 0; j < count; ++j, ++c) {
+                const double* e = column_of(g, j);
+                for (int r = 0; r < n_; ++r) {
+                    const double* row = B_ + r * n_ + g.row;
+                    double s = 0;
+                    for (int i = 0; i < g.rows; ++i) s += row[i] * e[i];
+                    BE_[static_cast<std::size_t>(r * k_ + c)] = s;
+                }
+            }
+        }
+        int row = 0;
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            const int count = columns_of(g);
+            for (int j = 0; j < count; ++j, ++row) {
+                const double* d = motion_of(g, j);
+                double r = 0;
+                if (slipping(g, j)) {
+                    const Patch& p = patches[static_cast<std::size_t>(g.index)];
+                    r = -p.s0[j];
+                    for (int i = 0; i < 6; ++i) r -= d[i] * u_free_[static_cast<std::size_t>(g.row + i)];
+                } else {
+                    for (int i = 0; i < g.rows; ++i) r += d[i] * (wanted(g, i) - u_free_[static_cast<std::size_t>(g.row + i)]);
+                }
+                rhs_[static_cast<std::size_t>(row)] = r;
+                for (int col = 0; col < k_; ++col) {
+                    double s = 0;
+                    for (int i = 0; i < g.rows; ++i) s += d[i] * BE_[static_cast<std::size_t>((g.row + i) * k_ + col)];
+                    A_[static_cast<std::size_t>(row * k_ + col)] = s;
+                }
+                if (slipping(g, j))
+                    for (int i = 0; i < count; ++i) A_[static_cast<std::size_t>(row * k_ + row - j + i)] += patches[static_cast<std::size_t>(g.index)].S[j * count + i];
+            }
+        }
+    }
+    bool slipping(const Group& g, int j) const { return g.kind == GroupKind::patch && j >= patches[static_cast<std::size_t>(g.index)].held; }
+    int columns_of(const Group& g) const {
+        if (g.kind == GroupKind::patch) return patches[static_cast<std::size_t>(g.index)].k;
+        return g.kind == GroupKind::loop ? g.rows : stops[static_cast<std::size_t>(g.index)].on;
+    }
+    static const double* unit(int j) {
+        static constexpr double e[most_rows][most_rows] = {{1, 0, 0, 0, 0, 0}, {0, 1, 0, 0, 0, 0}, {0, 0, 1, 0, 0, 0}, {0, 0, 0, 1, 0, 0}, {0, 0, 0, 0, 1, 0}, {0, 0, 0, 0, 0, 1}};
+        return e[j];
+    }
+    const double* column_of(const Group& g, int j) const { return g.kind == GroupKind::patch ? patches[static_cast<std::size_t>(g.index)].E + 6 * j : unit(j); }
+    const double* motion_of(const Group& g, int j) const { return g.kind == GroupKind::patch ? patches[static_cast<std::size_t>(g.index)].D + 6 * j : unit(j); }
+    double wanted(const Group& g, int i) const {
+        if (g.kind == GroupKind::patch) return patches[static_cast<std::size_t>(g.index)].target[i];
+        if (g.kind == GroupKind::stop) return stops[static_cast<std::size_t>(g.index)].target;
+        return loop_target[static_cast<std::size_t>(loop_row[static_cast<std::size_t>(g.index)] + i)];
+    }
+    /// w = E z, u = u_free + B w
+    void apply(RowSystem& rows) {
+        int c = 0;
+        std::fill(w_.begin(), w_.end(), 0.0);
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            const int count = columns_of(g);
+            for (int j = 0; j < count; ++j, ++c)
+                for (int r = 0; r < g.rows; ++r) w_[static_cast<std::size_t>(g.row + r)] += column_of(g, j)[r] * z_[static_cast<std::size_t>(c)];
+            if (g.kind == GroupKind::patch) {  // the friction of a point that sticks while others slip
+                Patch& p = patches[static_cast<std::size_t>(g.index)];
+                if (p.grip == Grip::pivot) p.points[static_cast<std::size_t>(p.pivot)].fx = z_[static_cast<std::size_t>(c - 5)], p.points[static_cast<std::size_t>(p.pivot)].fy = z_[static_cast<std::size_t>(c - 4)];
+            }
+        }
+        respond_all();
+    }
+    void respond_all() {
+        for (int r = 0; r < n_; ++r) {
+            double s = u_free_[static_cast<std::size_t>(r)];
+            for (int i = 0; i < n_; ++i) s += B_[r * n_ + i] * w_[static_cast<std::size_t>(i)];
+            u_[static_cast<std::size_t>(r)] = s;
+        }
+    }
+
+    /// Checks every contact and changes what fails ([DF03] V-E, V-F); true if something did. `together`: all that fail
+    /// change at once; otherwise only the worst.
+    bool check_all(RowSystem& rows, int solve, int trial, bool together, Vec<TraceEntry>* trace) {
+        force_scale_ = 1e-300;
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            if (g.kind == GroupKind::patch) force_scale_ = std::fmax(force_scale_, std::fabs(w_[static_cast<std::size_t>(g.row + 2)]));
+            if (g.kind == GroupKind::stop) force_scale_ = std::fmax(force_scale_, std::fabs(w_[static_cast<std::size_t>(g.row)]));
+        }
+        Vec<Failure>& failures = failures_;
+        failures.clear();
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            double amount = 0;
+            int point = -1;
+            const Check failed = check(group(rows, m), &amount, &point);
+            if (trace && group(rows, m).kind == GroupKind::patch) {
+                const Patch& p = patches[static_cast<std::size_t>(group(rows, m).index)];
+                trace->push_back({solve, trial, p.link_a, p.link_b, p.condition(), failed, amount});
+            }
+            if (failed != Check::none) failures.push_back({m, failed, amount, point});
+        }
+        if (failures.empty()) return false;
+        // Slip that has not settled spoils all other checks; friction is judged when the normal forces stand.
+        auto rank = [](Check c) { return c == Check::direction ? 2 : c == Check::friction || c == Check::twist ? 0 : 1; };
+        std::size_t worst = 0;
+        for (std::size_t i = 1; i < failures.size(); ++i)
+            if (std::pair(rank(failures[i].check), failures[i].amount) > std::pair(rank(failures[worst].check), failures[worst].amount)) worst = i;
+        const int first = rank(failures[worst].check);
+        for (std::size_t i = 0; i < failures.size(); ++i)
+            if (i == worst || (together && first < 2 && rank(failures[i].check) == first)) change(group(rows, failures[i].member), failures[i].check, failures[i].point);
+        return true;
+    }
+
+    static constexpr double velocity_tolerance = 1e-9;   // [m/s]: far below what a step at rest leaves
+    static constexpr double force_tolerance = 1e-9;      // share of the largest normal force
+    static constexpr double friction_tolerance = 1e-8;   // share of mu: so far the cone may be passed
+    static constexpr double pressure_tolerance = 1e-9;   // [m]
+
+    /// The first check that fails, how badly (comparable between contacts), and the point that approaches.
+    Check check(const Group& g, double* amount, int* point) {
+        const double *w = w_.data() + g.row, *u = u_.data() + g.row;
+        if (g.kind == GroupKind::loop) return Check::none;
+        if (g.kind == GroupKind::stop) {
+            const StopState& s = stops[static_cast<std::size_t>(g.index)];
+            if (s.on && w[0] < -force_tolerance * force_scale_) return *amount = -w[0] / force_scale_, Check::normal_force;
+            if (!s.on && u[0] < s.target - velocity_tolerance) return *amount = s.target - u[0], Check::approach;
+            return Check::none;
+        }
+        Patch& p = patches[static_cast<std::size_t>(g.index)];
+        std::copy(w, w + 6, p.w);
+        if (p.grip != Grip::off) {
+            if (!(w[2] >= -force_tolerance * force_scale_)) return *amount = -w[2] / force_scale_, Check::normal_force;
+            if (w[2] > force_tolerance * force_scale_) {
+                if (p.kind != Shape2::point) {
+                    const Cop c = cop_of(w);
+                    const double distance = p.kind == Shape2::face ? outside_hull(p, c).distance : outside_line(p, c);
+                    if (distance > pressure_tolerance + 1e-7 * p.size) return *amount = distance * w[2] / (p.size * force_scale_), Check::pressure;
+                }
+                if (p.grip == Grip::stick) {
+                    const FrictionUse use = friction_use(p);
+                    if (use.share > p.material.mu_s * (1 + friction_tolerance)) {
+                        *amount = (use.share - p.material.mu_s) * w[2] / force_scale_;
+                        return use.twisted ? Check::twist : Check::friction;
+                    }
+                } else if (p.material.mu_d > 0 && p.turned > 1e-7) {
+                    return *amount = p.turned * w[2] / force_scale_, Check::direction;
+                }
+                if (p.grip == Grip::pivot) {
+                    const PatchPoint& c = p.points[static_cast<std::size_t>(p.pivot)];
+                    const double over = std::hypot(c.fx, c.fy) - p.material.mu_s * (1 + friction_tolerance) * c.pressure;
+                    if (over > force_tolerance * force_scale_) return *amount = over / force_scale_, Check::friction;
+                }
+            }
+        }
+        double worst = velocity_tolerance;
+        for (std::size_t i = 0; i < p.points.size(); ++i) {
+            const double approach = p.points[i].target - normal_velocity(u, p.points[i]);
+            if (approach > worst && !bears(p, static_cast<int>(i))) worst = approach, *point = static_cast<int>(i);
+        }
+        if (*point >= 0) return *amount = worst, Check::approach;
+        return Check::none;
+    }
+    static bool bears(const Patch& p, int i) {
+        if (p.grip == Grip::off) return false;
+        return p.kind == Shape2::face || i == p.i || (p.kind == Shape2::line && i == p.j);
+    }
+    static double outside_line(const Patch& p, const Cop& c) {
+        const PatchPoint &a = p.points[static_cast<std::size_t>(p.i)], &b = p.points[static_cast<std::size_t>(p.j)];
+        const double ex = b.x - a.x, ey = b.y - a.y, l = std::hypot(ex, ey), s = ((c.x - a.x) * ex + (c.y - a.y) * ey) / l;
+        return std::fmax(0.0, std::fmax(-s, s - l));
+    }
+
+    /// The next condition ([DF03] Table II; [CC00] 4.4 for what becomes of the pressure).
+    void change(const Group& g, Check failed, int point) {
+        if (g.kind == GroupKind::stop) {
+            stops[static_cast<std::size_t>(g.index)].on = failed == Check::approach;
+            return;
+        }
+        Patch& p = patches[static_cast<std::size_t>(g.index)];
+        p.stuck |= p.grip == Grip::stick;
+        switch (failed) {
+            case Check::normal_force:  // [DF03] Table II: it may push when it slips; then it parts
+                if (p.material.mu_s > 0 && !p.slid_again) p.grip = Grip::slip, start_slip(p);
+                else p.grip = Grip::off;
+                break;
+            case Check::pressure: {  // [CC00] 4.4 (2): the nearest corner or side of the hull bears
+                const Cop c = cop_of(p.w);
+                if (p.kind == Shape2::face) {
+                    const Outside o = outside_hull(p, c);
+                    p.i = o.i, p.j = o.j < 0 ? o.i : o.j;
+                    p.kind = o.j < 0 ? Shape2::point : Shape2::line;
+                } else {
+                    const PatchPoint &a = p.points[static_cast<std::size_t>(p.i)], &b = p.points[static_cast<std::size_t>(p.j)];
+                    if (std::hypot(c.x - b.x, c.y - b.y) < std::hypot(c.x - a.x, c.y - a.y)) p.i = p.j;
+                    p.kind = Shape2::point;
+                }
+                if (p.grip == Grip::pivot) p.grip = Grip::slip;
+                p.stuck = p.slid = p.slid_again = p.pivoted = false;
+                break;
+            }
+            case Check::friction:
+            case Check::twist:
+                if (p.grip == Grip::pivot) {
+                    p.grip = Grip::slip;
+                    start_slip(p);
+                    break;
+                }
+                p.grip = Grip::slip;
+                if (!p.slid) start_slip_against_friction(p);
+                else start_slip(p);
+                break;
+            case Check::direction:  // Newton's steps did not settle: from the motion, or at rest
+                if (p.kind != Shape2::point && !p.pivoted) {  // about the slowest point that bears
+                    double slowest = INFINITY;
+                    for (std::size_t i = 0; i < p.points.size(); ++i)
+                        if (p.points[i].pressure > 0 && p.points[i].speed < slowest) slowest = p.points[i].speed, p.pivot = static_cast<int>(i);
+                    p.grip = Grip::pivot, p.pivoted = true;
+                } else if (!p.slid_again) {
+                    p.grip = Grip::slip;
+                    start_slip(p);
+                } else {
+                    p.grip = Grip::stick;
+                }
+                break;
+            case Check::approach:
+                if (p.grip == Grip::off) {
+                    p.grip = p.material.mu_s > 0 && !p.stuck ? Grip::stick : Grip::slip;
+                    p.kind = Shape2::point, p.i = point;
+                } else if (p.kind == Shape2::point) {
+                    p.kind = Shape2::line, p.j = point;
+                } else {
+                    p.kind = p.shape;
+                    if (p.kind == Shape2::line) p.i = p.hull[0], p.j = p.hull[1];
+                }
+                if (p.grip == Grip::pivot) p.grip = Grip::slip;
+                if (p.grip == Grip::slip) start_slip(p);
+                break;
+            case Check::none: break;
+        }
+    }
+    /// Has this set of conditions been tried before? [DF03] V-F: none is visited twice.
+    bool repeated(RowSystem& rows) {
+        std::uint64_t key = 1469598103934665603ULL;
+        auto mix = [&](std::uint64_t x) { key = (key ^ x) * 1099511628211ULL; };
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            if (g.kind == GroupKind::stop) mix(stops[static_cast<std::size_t>(g.index)].on);
+            if (g.kind != GroupKind::patch) continue;
+            const Patch& p = patches[static_cast<std::size_t>(g.index)];
+            mix(static_cast<std::uint64_t>(p.grip) + 4 * (p.grip == Grip::slip && p.slid_again)), mix(static_cast<std::uint64_t>(p.kind));
+            if (p.grip == Grip::pivot) mix(static_cast<std::uint64_t>(p.pivot));
+            if (p.kind != Shape2::face) mix(static_cast<std::uint64_t>(p.i)), mix(p.kind == Shape2::line ? static_cast<std::uint64_t>(p.j) : 0u);
+        }
+        for (std::uint64_t k : tried_)
+            if (k == key) return true;
+        tried_.push_back(key);
+        return false;
+    }
+
+    // --- point by point: every point's exact force in turn, until all conditions hold ---------------------------------
+    struct PointSystem { double B[9]; double inverse[9]; };
+    /// Sweeps over all points; now and then what they found is tried as a hypothesis, which is exact at once if it holds.
+    void point_by_point(RowSystem& rows, StepReport& report, Vec<TraceEntry>* trace) {
+        std::fill(w_.begin(), w_.end(), 0.0);  // from nothing: forces of a failed hypothesis may be wild
+        u_ = u_free_;
+        std::size_t points = 0;
+        for (std::size_t m = 0; m < members_.size(); ++m)
+            if (group(rows, m).kind == GroupKind::patch) points += patches[static_cast<std::size_t>(group(rows, m).index)].points.size();
+        forces_.assign(points, {0, 0, 0});
+        local_.resize(points);
+        std::size_t at = 0;
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            if (g.kind != GroupKind::patch) continue;
+            for (const PatchPoint& c : patches[static_cast<std::size_t>(g.index)].points) local_response(g, c, local_[at++]);
+        }
+        for (int sweeps : {10, 20, 40, 100, 300, 1000}) {
+            bool settled = false;
+            for (int i = 0; i < sweeps && !settled; ++i) settled = sweep(rows);
+            w_points_ = w_, u_points_ = u_;
+            hypothesis_of_points(rows);
+            if (settled) break;
+            if (trial_and_error(rows, 6 + static_cast<int>(members_.size()), report, trace)) return;
+            w_ = w_points_, u_ = u_points_;
+        }
+        ++report.exact;
+        if (trace) trace->push_back({report.solves, 0, -1, -1, Condition::off, Check::none, 0});
+        hypothesis_of_points(rows);
+    }
+    /// Every point, stop and loop once; true if nothing changed any more.
+    bool sweep(RowSystem& rows) {
+        double change = 0, scale = 1e-300;
+        std::size_t at = 0;
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            if (g.kind == GroupKind::patch) {
+                Patch& p = patches[static_cast<std::size_t>(g.index)];
+                for (const PatchPoint& c : p.points) {
+                    Vec3<double>& f = forces_[at];
+                    const Vec3<double> next = point_force(p, c, local_[at], u_.data() + g.row, f);
+                    const Vec3<double> d = next - f;
+                    const double dw[6] = {d.x, d.y, d.z, c.y * d.z, -c.x * d.z, c.x * d.y - c.y * d.x};
+                    push(g, dw);
+                    f = next, ++at;
+                    change = std::fmax(change, std::fabs(d.x) + std::fabs(d.y) + std::fabs(d.z));
+                    scale = std::fmax(scale, std::fabs(f.z));
+                }
+            } else if (g.kind == GroupKind::stop) {
+                const StopState& s = stops[static_cast<std::size_t>(g.index)];
+                double& w = w_[static_cast<std::size_t>(g.row)];
+                const double next = std::fmax(0.0, w + (s.target - u_[static_cast<std::size_t>(g.row)]) / B_[g.row * n_ + g.row]);
+                const double d[1] = {next - w};
+                push(g, d);
+                change = std::fmax(change, std::fabs(d[0])), scale = std::fmax(scale, next);
+            } else {
+                for (int r = 0; r < g.rows; ++r) {
+                    const int i = g.row + r;
+                    const double b = B_[i * n_ + i];
+                    double d[most_rows] = {};
+                    d[r] = b > 0 ? (wanted(g, r) - u_[static_cast<std::size_t>(i)]) / b : 0.0;
+                    push(g, d);
+                    change = std::fmax(change, std::fabs(d[r]));
+                }
+            }
+        }
+        return change <= 1e-13 * scale;
+    }
+    /// What the points found, as conditions of their contacts.
+    void hypothesis_of_points(RowSystem& rows) {
+        double scale = 1e-300;
+        for (const Vec3<double>& f : forces_) scale = std::fmax(scale, f.z);
+        std::size_t at = 0;
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            if (g.kind == GroupKind::stop) stops[static_cast<std::size_t>(g.index)].on = w_[static_cast<std::size_t>(g.row)] > 0;
+            if (g.kind != GroupKind::patch) continue;
+            Patch& p = patches[static_cast<std::size_t>(g.index)];
+            int bearing = 0, sticking = 0;
+            p.grip = Grip::off;
+            p.stuck = p.slid = p.slid_again = p.pivoted = false;
+            p.by_points = true;
+            for (std::size_t i = 0; i < p.points.size(); ++i) {
+                PatchPoint& c = p.points[i];
+                const Vec3<double>& f = forces_[at++];
+                c.pressure = f.z, c.fx = f.x, c.fy = f.y;
+                if (f.z <= 1e-9 * scale) continue;
+                if (bearing++ == 0) p.i = static_cast<int>(i);
+                p.j = static_cast<int>(i);
+                const double friction = std::hypot(f.x, f.y);
+                if (friction > 0) c.dx = -f.x / friction, c.dy = -f.y / friction;
+                const Slip s = slip_of(p, c, u_.data() + g.row);
+                c.speed = std::fmax(1e-9, std::hypot(s.x, s.y));
+                if (friction < p.material.mu_d * f.z * (1 - 1e-6)) p.pivot = static_cast<int>(i), ++sticking;
+            }
+            if (bearing > 0) p.grip = sticking == bearing ? Grip::stick : sticking == 1 ? Grip::pivot : sticking == 0 ? Grip::slip : Grip::stick;
+            p.kind = bearing <= 1 ? Shape2::point : bearing == 2 ? Shape2::line : p.shape;
+            if (p.kind == Shape2::line && p.shape == Shape2::line) p.i = p.hull[0], p.j = p.hull[1];
+            std::copy(w_.begin() + g.row, w_.begin() + g.row + 6, p.w);
+        }
+    }
+    /// Adds an impulse to a group and what it does to all motions.
+    void push(const Group& g, const double* dw) {
+        for (int r = 0; r < g.rows; ++r) {
+            if (dw[r] == 0) continue;
+            w_[static_cast<std::size_t>(g.row + r)] += dw[r];
+            const double* column = B_ + (g.row + r) * n_;
+            for (int i = 0; i < n_; ++i) u_[static_cast<std::size_t>(i)] += column[i] * dw[r];
+        }
+    }
+    /// T^T B T of one point of a patch: its own 3 x 3 response.
+    void local_response(const Group& g, const PatchPoint& c, PointSystem& s) const {
+        const double T[3][6] = {{1, 0, 0, 0, 0, -c.y}, {0, 1, 0, 0, 0, c.x}, {0, 0, 1, c.y, -c.x, 0}};
+        for (int a = 0; a < 3; ++a)
+            for (int b = 0; b < 3; ++b) {
+                double x = 0;
+                for (int i = 0; i < 6; ++i)
+                    for (int j = 0; j < 6; ++j) x += T[a][i] * B_[(g.row + i) * n_ + g.row + j] * T[b][j];
+                s.B[3 * a + b] = x;
+            }
+        const double* m = s.B;
+        const Sym3<double> inv = inverse(Sym3<double>{m[0], m[1], m[2], m[4], m[5], m[8]});
+        const double flat[9] = {inv.xx, inv.xy, inv.xz, inv.xy, inv.yy, inv.yz, inv.xz, inv.yz, inv.zz};
+        std::copy(flat, flat + 9, s.inverse);
+    }
+    /// The force at one point that meets all its conditions while the others stay as they are.
+    Vec3<double> point_force(const Patch& p, const PatchPoint& c, const PointSystem& s, const double* u, const Vec3<double>& now) const {
+        const double* B = s.B;
+        auto minus = [&](int r) { return B[3 * r] * now.x + B[3 * r + 1] * now.y + B[3 * r + 2] * now.z; };
+        const double vx = slip_x(u, c) - minus(0), vy = slip_y(u, c) - minus(1), vz = normal_velocity(u, c) - minus(2);  // without this force
+        if (vz >= c.target) return {0, 0, 0};
+        const Vec3<double> want = {slip_x(p.target, c) - vx, slip_y(p.target, c) - vy, c.target - vz};
+        const double* I = s.inverse;
+        const Vec3<double> stick = {I[0] * want.x + I[1] * want.y + I[2] * want.z, I[3] * want.x + I[4] * want.y + I[5] * want.z, I[6] * want.x + I[7] * want.y + I[8] * want.z};
+        if (stick.z >= 0 && std::hypot(stick.x, stick.y) <= p.material.mu_s * stick.z) return stick;
+        return slip_force(p, c, B, vx, vy, want.z, now);
+    }
+    /// f = fz (-mu d, 1) with d along the mean slip: the angle of d at which the slip across it vanishes, searched round
+    /// the circle and then by halving.
+    Vec3<double> slip_force(const Patch& p, const PatchPoint& c, const double* B, double vx, double vy, double wanted_z, const Vec3<double>& now) const {
+        const double mu = p.material.mu_d, rest = 1 - c.share, stuck = 1 - 2 * c.share;
+        const double x0 = c.share * slip_x(p.u0, c) - stuck * slip_x(p.target, c), y0 = c.share * slip_y(p.u0, c) - stuck * slip_y(p.target, c);
+        struct At { double across, along, fz, dx, dy; };
+        auto at = [&](double angle) {
+            At a;
+            a.dx = std::cos(angle), a.dy = std::sin(angle);
+            const double response = B[8] - mu * (B[6] * a.dx + B[7] * a.dy);
+            if (response <= 1e-12 * B[8]) {  // no force can hold it; what an ever larger one would do
+                const double gx = B[2] - mu * (B[0] * a.dx + B[1] * a.dy), gy = B[5] - mu * (B[3] * a.dx + B[4] * a.dy);
+                a.fz = INFINITY, a.across = a.dx * gy - a.dy * gx, a.along = a.dx * gx + a.dy * gy;
+                return a;
+            }
+            a.fz = wanted_z / response;
+            const double fx = -mu * a.dx * a.fz, fy = -mu * a.dy * a.fz;
+            const double mx = x0 + rest * (vx + B[0] * fx + B[1] * fy + B[2] * a.fz), my = y0 + rest * (vy + B[3] * fx + B[4] * fy + B[5] * a.fz);
+            a.across = a.dx * my - a.dy * mx, a.along = a.dx * mx + a.dy * my;
+            return a;
+        };
+        auto halve = [&](double low, double high, bool negative) {
+            At middle = at(0.5 * (low + high));
+            for (int halving = 0; halving < 50; ++halving) {
+                const double angle = 0.5 * (low + high);
+                middle = at(angle);
+                ((middle.across < 0) == negative ? low : high) = angle;
+            }
+            return middle;
+        };
+        auto force = [&](const At& a) { return Vec3<double>{-mu * a.dx * a.fz, -mu * a.dy * a.fz, a.fz}; };
+        if (now.z > 0 && (now.x != 0 || now.y != 0)) {  // near the direction of the last sweep
+            const double angle = std::atan2(-now.y, -now.x), reach = 0.02;
+            const At low = at(angle - reach), high = at(angle + reach);
+            if (std::isfinite(low.fz) && std::isfinite(high.fz) && low.along > 0 && high.along > 0 && (low.across < 0) != (high.across < 0)) return force(halve(angle - reach, angle + reach, low.across < 0));
+        }
+        constexpr int sectors = 24;
+        constexpr double sector = 6.283185307179586 / sectors;
+        At best{INFINITY, -INFINITY, 0, 1, 0};
+        const double start = std::atan2(y0 + rest * vy, x0 + rest * vx);
+        At before = at(start);
+        for (int k = 1; k <= sectors; ++k) {
+            At after = at(start + k * sector);
+            if ((std::isfinite(before.fz) || std::isfinite(after.fz)) && (before.across < 0) != (after.across < 0)) {
+                const At middle = halve(start + (k - 1) * sector, start + k * sector, before.across < 0);
+                if (std::isfinite(middle.fz) && middle.along > best.along) best = middle;
+            }
+            before = after;
+        }
+        if (!std::isfinite(best.fz) || best.along < 0) return {0, 0, 0};
+        return force(best);
+    }
+
+    // --- results ---------------------------------------------------------------------------------------------------------
+    void store(RowSystem& rows) {
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            const double *w = w_.data() + g.row, *u = u_.data() + g.row;
+            if (g.kind == GroupKind::patch) {
+                Patch& p = patches[static_cast<std::size_t>(g.index)];
+                std::copy(w, w + 6, p.w), std::copy(u, u + 6, p.u);
+            } else if (g.kind == GroupKind::stop) {
+                stops[static_cast<std::size_t>(g.index)].w = w[0], stops[static_cast<std::size_t>(g.index)].u = u[0];
+            } else {
+                std::copy(w, w + g.rows, loop_w.begin() + loop_row[static_cast<std::size_t>(g.index)]);
+            }
+        }
+    }
+    /// Residuals of all conditions of the island, whoever found the solution.
+    void certify(RowSystem& rows, StepReport& report) {
+        Certificate& c = report.certificate;
+        double scale = 1e-300;
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            if (g.kind == GroupKind::patch) scale = std::fmax(scale, std::fabs(w_[static_cast<std::size_t>(g.row + 2)]));
+            if (g.kind == GroupKind::stop) scale = std::fmax(scale, std::fabs(w_[static_cast<std::size_t>(g.row)]));
+        }
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            const double *w = w_.data() + g.row, *u = u_.data() + g.row;
+            if (g.kind == GroupKind::stop) {
+                const StopState& s = stops[static_cast<std::size_t>(g.index)];
+                c.normal_force = std::fmax(c.normal_force, -w[0] / scale);
+                c.approach = std::fmax(c.approach, s.target - u[0]);
+                c.complementarity = std::fmax(c.complementarity, w[0] / scale * std::fabs(u[0] - s.target));
+            }
+            if (g.kind != GroupKind::patch) continue;
+            Patch& p = patches[static_cast<std::size_t>(g.index)];
+            c.normal_force = std::fmax(c.normal_force, -w[2] / scale);
+            for (const PatchPoint& q : p.points) c.approach = std::fmax(c.approach, q.target - normal_velocity(u, q));
+            if (!(w[2] > 1e-9 * scale)) continue;
+            const double share = w[2] / scale;
+            const Cop cop = cop_of(w);
+            c.pressure = std::fmax(c.pressure, share * outside_hull(p, cop).distance);
+            double opening = u[2] - p.target[2] + (u[3] - p.target[3]) * cop.y - (u[4] - p.target[4]) * cop.x;  // where the force acts
+            c.complementarity = std::fmax(c.complementarity, share * std::fabs(opening));
+            if (p.by_points) {
+                certify_points(p, u, share / w[2], c);
+                continue;
+            }
+            c.cone = std::fmax(c.cone, share * (std::hypot(w[0], w[1]) / w[2] - p.material.mu_s) / std::fmax(1.0, p.material.mu_s));
+            if (p.grip == Grip::stick || p.material.mu_d <= 0) continue;
+            // friction of the points, and what is left of the whole when it is taken away
+            double left[3] = {w[0], w[1], w[5]};
+            for (PatchPoint& q : p.points) {
+                const bool sticks = p.grip == Grip::pivot && &q == &p.points[static_cast<std::size_t>(p.pivot)];
+                if (!sticks) q.fx = -p.material.mu_d * q.pressure * q.dx, q.fy = -p.material.mu_d * q.pressure * q.dy;
+                add_tangential(left, q, -q.fx, -q.fy);
+            }
+            c.dissipation = std::fmax(c.dissipation, share * (std::hypot(left[0], left[1]) + (p.free_twist ? 0.0 : std::fabs(left[2]) / std::fmax(p.size, 1e-3))) / w[2]);
+            certify_points(p, u, share / w[2], c);
+        }
+        report.valid &= c.normal_force < 1e-6 && c.approach < 1e-6 && c.complementarity < 1e-6 && c.cone < 1e-6 && c.dissipation < 1e-5 && c.pressure < 1e-6;
+    }
+
+    /// Each point: friction within the cone, at its bound where the point slips, and against the slip.
+    static void certify_points(const Patch& p, const double* u, double per_force, Certificate& c) {
+        for (const PatchPoint& q : p.points) {
+            const double f = std::hypot(q.fx, q.fy);
+            c.cone = std::fmax(c.cone, per_force * (f - p.material.mu_s * q.pressure) / std::fmax(1.0, p.material.mu_s));
+            const double end = std::hypot(slip_x(u, q) - slip_x(p.target, q), slip_y(u, q) - slip_y(p.target, q));
+            if (q.pressure <= 0 || end < 1e-7) continue;  // it sticks
+            const Slip m = slip_of(p, q, u);
+            const double speed = std::fmax(1e-300, std::hypot(m.x, m.y)), limit = p.material.mu_d * q.pressure;
+            c.dissipation = std::fmax(c.dissipation, per_force * std::hypot(q.fx + limit * m.x / speed, q.fy + limit * m.y / speed));
+        }
+    }
+
+    struct Memory { int a, b; Grip grip; };
+    Vec<Memory> memory_;
+    int n_ = 0, k_ = 0;
+    double force_scale_ = 1;
+    Vec<int> order_, island_, members_, columns_;
+    double* B_ = nullptr;
+    Vec<Island> islands_;
+    Vec<double> store_, u_free_, u_, w_, A_, BE_, rhs_, z_;
+    Vec<char> bearing_before_;
+    Vec<std::uint64_t> tried_;
+    struct Failure { std::size_t member; Check check; double amount; int point; };
+    Vec<Failure> failures_;
+    Vec<Vec3<double>> forces_;
+    Vec<PointSystem> local_;
+    Vec<double> w_points_, u_points_;
+};
+
+UKEMI_END

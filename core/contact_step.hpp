@@ -1,0 +1,416 @@
+// A time step of everything that moves and touches.
+//
+// Smooth motion goes by the midpoint: half a step with the velocity at the start, all forces there, half a step with the
+// new velocity (Moreau 1988; without contacts this is the leapfrog). A step in which something new touches is divided at
+// the touch-down; there velocities jump ([DF03] VI, [CC00] 2.4), and the rest of the step follows.
+#pragma once
+#include "closed_rows.hpp"
+#include "contact_detect.hpp"
+#include "contact_solver.hpp"
+#include "crba.hpp"
+#include "rnea.hpp"
+
+UKEMI_BEGIN
+
+class Stepper final : public ContactEngine {
+public:
+    Stepper(const Tree& tree, const ContactScene& scene)
+        : tree_(tree), scene_(scene), detector_(scene), rows_(tree), nv_(static_cast<std::size_t>(tree.nv)), nq_(static_cast<std::size_t>(tree.nq)), poses_(tree.bodies.size()),
+          motions_(tree.bodies.size()), rnea_(tree.bodies.size()), crba_(tree.bodies.size()), M_(nv_ * nv_, 0.0), bias_(nv_), free_(nv_), scratch_(nv_), v_new_(nv_), v_mean_(nv_), q_mid_(nq_),
+          q_new_(nq_), q_start_(nq_), v_start_(nv_), stop_force_(scene.stops.size(), 0.0) {
+        body_of_.resize(nv_);
+        for (std::size_t i = 0; i < tree.bodies.size(); ++i)
+            for (int k = 0; k < tree.bodies[i].nv; ++k) body_of_[static_cast<std::size_t>(tree.bodies[i].iv + k)] = static_cast<int>(i);
+        stop_touched_.assign(2 * scene.stops.size(), 0);
+    }
+
+    void step(double h, double* q, double* v, const double* tau, const double* external, const double* gravity) override {
+        report = {};
+        trace_.clear();
+        g_ = std::sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2]);
+        std::fill(stop_force_.begin(), stop_force_.end(), 0.0);
+        if (loops) prepare_loops();
+        look_at(q, v);
+        double left = h;
+        constexpr int most_parts = 64;
+        for (int part = 0; left > 0; ++part) {
+            elapsed_ = h - left;
+            impact(q, v, h);
+            double t = left, low = 0;
+            std::copy(q, q + nq_, q_start_.begin()), std::copy(v, v + nv_, v_start_.begin());
+            gap_start_ = detector_.gap;
+            for (int attempt = 0;; ++attempt) {
+                smooth(t, h, q_start_.data(), v_start_.data(), tau, external, gravity, q, v);
+                place_bodies(q);
+                detector_.look(poses_.data(), margin);
+                const double shorter = part + 1 < most_parts && attempt < 12 ? first_touch(t, low, q) : t;
+                if (shorter >= t) break;
+                t = shorter;
+            }
+            if (t < left) ++report.splits;
+            left = t < left ? left - t : 0.0;
+            touch(q, v);
+            solver_.remember();
+            keep_forces(t, h);
+        }
+        for (const Found& f : detector_.found)
+            if (f.touches) report.penetration = std::fmax(report.penetration, -f.gap);
+    }
+
+    double look(const double* q, const double* v) override {
+        report = {};
+        look_at(q, v);
+        double deepest = 0;
+        for (const Found& f : detector_.found) deepest = std::fmax(deepest, -f.gap);
+        gather(poses_.data());
+        for (std::size_t i = 0; i < solver_.patch_count; ++i) std::fill(solver_.patches[i].w, solver_.patches[i].w + 6, 0.0), solver_.patches[i].grip = Grip::off;
+        h_ = 1;
+        return deepest;
+    }
+    int contacts() const override { return static_cast<int>(solver_.patch_count); }
+    ContactReport contact(int index) const override {
+        const Patch& p = solver_.patches[static_cast<std::size_t>(index)];
+        ContactReport r{p.link_a, p.link_b, p.condition(), p.frame, {}, p.frame.p, {p.u[0], p.u[1], p.u[5]}, INFINITY, static_cast<int>(p.points.size())};
+        for (int i = 0; i < 6; ++i) r.wrench[i] = p.w[i] / h_;
+        for (const PatchPoint& c : p.points) r.gap = std::fmin(r.gap, c.gap);
+        if (p.w[2] > 0) {
+            const Cop c = cop_of(p.w);
+            r.cop = p.frame.p + p.frame.R * Vec3<double>{c.x, c.y, 0};
+        }
+        return r;
+    }
+    Vec3<double> point(int contact, int i) const override {
+        const Patch& p = solver_.patches[static_cast<std::size_t>(contact)];
+        const PatchPoint& c = p.points[static_cast<std::size_t>(i)];
+        return p.frame.p + p.frame.R * Vec3<double>{c.x, c.y, 0};
+    }
+    int traced() const override { return static_cast<int>(trace_.size()); }
+    TraceEntry trace(int i) const override { return trace_[static_cast<std::size_t>(i)]; }
+    double stop_force(int stop) const override { return stop_force_[static_cast<std::size_t>(stop)]; }
+    double loop_force(int row) const override { return solver_.loop_w.empty() ? 0.0 : solver_.loop_w[static_cast<std::size_t>(row)] / h_; }
+
+private:
+    static constexpr double margin = 0.01;      // nearer points are looked at closely [m]
+    static constexpr double impact_speed = 1e-3;  // slower approach is met without an impact [m/s]: half a um in a step of 1 ms
+    static constexpr double push_out = 0.1;     // share of a penetration that a step takes back
+    static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
+
+    void place_bodies(const double* q) { body_poses<double>(tree_, {q, 0}, poses_.data()); }
+    void look_at(const double* q, const double* v) {
+        place_bodies(q);
+        detector_.look(poses_.data(), margin);
+        touch(q, v);
+    }
+    double speed_of(const Found& f, const BodyMotion* B, const Placement<double>* X) const {
+        return dot(f.normal, velocity_at(f.a, f, B, X) - (f.b >= 0 ? velocity_at(f.b, f, B, X) : f.velocity));
+    }
+    static Vec3<double> velocity_at(int body, const Found& f, const BodyMotion* B, const Placement<double>* X) {
+        const Vec3<double> at = surface_point(f, f.normal, X);
+        const BodyMotion& m = B[body];
+        return X[body].R * m.v + cross(X[body].R * m.w, at - X[body].p);
+    }
+    /// What touches now: what is very near, and what is near and touched before or does not come nearer.
+    void touch(const double* q, const double* v) {
+        bool near = false;
+        for (const Found& f : detector_.found) near |= f.gap <= options.touch;
+        if (near) body_motions(tree_, {q, 0}, {v, 0}, motions_.data());
+        for (Found& f : detector_.found) {
+            f.touches = f.gap <= options.accept;
+            if (!f.touches && f.gap <= options.touch) f.touches = detector_.touched[static_cast<std::size_t>(f.key)] || speed_of(f, motions_.data(), poses_.data()) > -impact_speed;
+        }
+        std::fill(detector_.touched.begin(), detector_.touched.end(), 0);
+        for (const Found& f : detector_.found)
+            if (f.touches) detector_.touched[static_cast<std::size_t>(f.key)] = 1;
+        for (std::size_t i = 0; i < scene_.stops.size(); ++i) {
+            const Stop& s = scene_.stops[i];
+            stop_touched_[2 * i] = q[s.iq] - s.lower <= stop_reach, stop_touched_[2 * i + 1] = s.upper - q[s.iq] <= stop_reach;
+        }
+    }
+    /// A shorter time at which the first new contact touches, or t if nothing went too deep.
+    double first_touch(double t, double& low, const double* q) {
+        double best = t;
+        auto consider = [&](double before, double after, double deep) {
+            if (after >= -deep) return;
+            if (!(before > 0)) before = deep;
+            double share = std::isfinite(before) ? before / (before - after) : 0.5;
+            const double time = low + (t - low) * std::fmin(0.98, std::fmax(0.02, share));
+            best = std::fmin(best, time);
+        };
+        for (const Found& f : detector_.found)
+            if (!detector_.touched[static_cast<std::size_t>(f.key)]) consider(gap_start_[static_cast<std::size_t>(f.key)], f.gap, options.accept);
+        for (std::size_t i = 0; i < scene_.stops.size(); ++i) {
+            const Stop& s = scene_.stops[i];
+            if (!stop_touched_[2 * i]) consider(q_start_[static_cast<std::size_t>(s.iq)] - s.lower, q[s.iq] - s.lower, stop_reach);
+            if (!stop_touched_[2 * i + 1]) consider(s.upper - q_start_[static_cast<std::size_t>(s.iq)], s.upper - q[s.iq], stop_reach);
+        }
+        return best;
+    }
+
+    /// Patches of what touches, at the bodies' poses X: points of one pair of bodies with one normal.
+    void gather(const Placement<double>* X) {
+        solver_.patch_count = 0;
+        for (const Found& f : detector_.found) {
+            if (!f.touches) continue;
+            const Vec3<double> n = normal_at(f, X), at = surface_point(f, n, X);
+            Patch* patch = nullptr;
+            for (std::size_t i = 0; i < solver_.patch_count && !patch; ++i) {
+                Patch& p = solver_.patches[i];
+                const Vec3<double> z = {p.frame.R.xz, p.frame.R.yz, p.frame.R.zz};
+                if (p.a == f.a && p.b == f.b && (f.b >= 0 || p.link_b == f.link_b) && dot(z, n) > 0.9999) patch = &p;
+            }
+            if (!patch) {
+                if (solver_.patch_count == solver_.patches.size()) solver_.patches.emplace_back();
+                patch = &solver_.patches[solver_.patch_count++];
+                patch->a = f.a, patch->b = f.b, patch->link_a = f.link_a, patch->link_b = f.link_b, patch->material = f.material;
+                const Vec3<double> t = across(n), s = cross(n, t);
+                patch->frame = {{t.x, s.x, n.x, t.y, s.y, n.y, t.z, s.z, n.z}, at};
+                patch->surface = f.b < 0 ? tmul(patch->frame.R, f.velocity) : Vec3<double>{0, 0, 0};
+                patch->points.clear();
+                std::fill(patch->w, patch->w + 6, 0.0);
+            }
+            const Vec3<double> r = tmul(patch->frame.R, at - patch->frame.p);
+            bool known = false;
+            for (const PatchPoint& c : patch->points) known |= std::hypot(c.x - r.x, c.y - r.y) < 1e-6;
+            if (!known) patch->points.push_back({r.x, r.y, f.gap, f.radius > 0 ? f.radius : f.rim_radius, 0, 1, 0, 1, 0, 0, 0, 0});
+        }
+        for (std::size_t i = 0; i < solver_.patch_count; ++i) {  // the origin among the points
+            Patch& p = solver_.patches[i];
+            double x = 0, y = 0;
+            for (const PatchPoint& c : p.points) x += c.x, y += c.y;
+            x /= static_cast<double>(p.points.size()), y /= static_cast<double>(p.points.size());
+            for (PatchPoint& c : p.points) c.x -= x, c.y -= y;
+            p.frame.p += p.frame.R * Vec3<double>{x, y, 0};
+            shape_patch(p);
+        }
+    }
+    /// Rows of all contacts, stops and loops at the poses in B; u0 of each.
+    void make_rows(const double* q, const double* v, const BodyMotion* B, const Placement<double>* X) {
+        rows_.clear();
+        for (std::size_t i = 0; i < solver_.patch_count; ++i) {
+            Patch& p = solver_.patches[i];
+            rows_.add_patch(static_cast<int>(i), p.a, p.b, p.frame.p, p.frame.R, q, X);
+            rows_.velocity(rows_.groups.back(), v, p.u0);
+            p.u0[0] -= p.surface.x, p.u0[1] -= p.surface.y, p.u0[2] -= p.surface.z;
+            // what velocity products add to the relative acceleration, of the centres of round surfaces
+            const double radius = p.points[0].radius;
+            Vec3<double> lin{0, 0, 0}, ang{0, 0, 0};
+            const Vec3<double> n = {p.frame.R.xz, p.frame.R.yz, p.frame.R.zz}, at = p.frame.p + n * radius;
+            for (int end : {p.a, p.b}) {
+                if (end < 0) continue;
+                const BodyMotion& m = B[end];
+                const double sign = end == p.a ? 1.0 : -1.0;
+                const Vec3<double> w = X[end].R * m.w, alpha = X[end].R * m.alpha, arm = at - X[end].p;
+                lin += (X[end].R * m.a + cross(alpha, arm) + cross(w, cross(w, arm))) * sign;
+                ang += alpha * sign;
+            }
+            if (p.b >= 0) {  // seen from b, which turns
+                const Vec3<double> w = X[p.b].R * B[p.b].w, u = p.frame.R * Vec3<double>{p.u0[0], p.u0[1], p.u0[2]};
+                lin -= cross(w, u) * 2.0;
+            }
+            const Vec3<double> l = tmul(p.frame.R, lin), a = tmul(p.frame.R, ang);
+            p.bias[0] = l.x, p.bias[1] = l.y, p.bias[2] = l.z, p.bias[3] = a.x, p.bias[4] = a.y, p.bias[5] = a.z;
+        }
+        solver_.stops.clear();
+        for (std::size_t i = 0; i < scene_.stops.size(); ++i) {
+            const Stop& s = scene_.stops[i];
+            for (int side = 0; side < 2; ++side) {
+                if (!stop_touched_[2 * i + static_cast<std::size_t>(side)]) continue;
+                const double sign = side ? -1.0 : 1.0;
+                rows_.add_stop(static_cast<int>(solver_.stops.size()), body_of_[static_cast<std::size_t>(s.iv)], s.iv, sign);
+                solver_.stops.push_back({static_cast<int>(i), sign, 0, 0, sign * v[s.iv], false, 0, 0});
+            }
+        }
+        if (!loops) return;
+        loops->jacobian(q, v, loop_H_.data(), loop_rate_.data(), loop_error_.data());
+        for (int l = 0; l < loops->loops(); ++l) {
+            int count;
+            const int* bodies = loops->bodies(l, &count);
+            if (loops->rows(l) > 0) rows_.add_rows(l, loops->rows(l), bodies, count, loop_H_.data() + static_cast<std::size_t>(solver_.loop_row[static_cast<std::size_t>(l)]) * nv_);
+        }
+    }
+    void prepare_loops() {
+        solver_.loop_row.clear();
+        int n = 0;
+        for (int l = 0; l < loops->loops(); ++l) solver_.loop_row.push_back(n), n += loops->rows(l);
+        const auto rows = static_cast<std::size_t>(n);
+        loop_H_.resize(rows * nv_), loop_rate_.resize(rows), loop_error_.resize(rows);
+        solver_.loop_target.resize(rows), solver_.loop_w.assign(rows, 0.0);
+    }
+    /// M at q with what implicit springs and dampers add over h, factorised.
+    void factorize_at(const double* q, double h) {
+        crba<double>(tree_, {q, 0}, false, crba_.data(), {M_.data(), 0});
+        for (const Elastic& e : tree_.elastic) {
+            const Body& b = tree_.bodies[static_cast<std::size_t>(e.body)];
+            for (int r = 0; r < b.nv && h > 0; ++r)
+                for (int c = 0; c <= r; ++c) M_[static_cast<std::size_t>(b.iv + r) * nv_ + static_cast<std::size_t>(b.iv + c)] += h * e.damping[r * b.nv + c] + 0.5 * h * h * e.stiffness[r * b.nv + c];
+        }
+        factorize(tree_, M_.data());
+    }
+
+    void smooth(double t, double h, const double* q, const double* v, const double* tau, const double* external, const double* gravity, double* q_new, double* v_new) {
+        const Vec3<double> g = read3(gravity);
+        integrate(tree_, q, v, 0.5 * t, q_mid_.data());
+        factorize_at(q_mid_.data(), t);
+        body_motions(tree_, {q_mid_.data(), 0}, {v, 0}, motions_.data());
+        for (std::size_t i = 0; i < poses_.size(); ++i) poses_[i] = motions_[i].X;
+        gather_again(poses_.data(), t, h, q, v);
+        for (int pass = 0; pass < 2; ++pass) {
+            // forces at the middle; in the second pass the velocity products of the mean velocity
+            const double* v_at = pass == 0 ? v : v_mean_.data();
+            rnea<double>(tree_, {q_mid_.data(), 0}, {v_at, 0}, {nullptr, 0}, {external, 0}, g, rnea_.data(), {bias_.data(), 0});
+            for (std::size_t i = 0; i < nv_; ++i) free_[i] = t * ((tau ? tau[i] : 0.0) - bias_[i]);
+            implicit_part(t, v, v_at);
+            ukemi::UKEMI_LEVEL::solve(tree_, M_.data(), free_.data());
+            for (std::size_t i = 0; i < nv_; ++i) v_new_[i] = v[i] + free_[i];
+            solver_.impact = false;
+            solver_.solve(tree_, rows_, M_.data(), pass == 1, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
+            for (std::size_t i = 0; i < nv_; ++i) v_mean_[i] = 0.5 * (v[i] + v_new_[i]);
+        }
+        integrate(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
+        std::copy(q_new_.begin(), q_new_.end(), q_new), std::copy(v_new_.begin(), v_new_.end(), v_new);
+        if (loops) loops->project(q_new, v_new);
+    }
+    /// (M + t D + t^2/2 K)(v_new - v) = t (tau - b) - t^2/2 K v, where b has the dampers at v.
+    void implicit_part(double t, const double* v, const double* v_at) {
+        for (const Elastic& e : tree_.elastic) {
+            const Body& b = tree_.bodies[static_cast<std::size_t>(e.body)];
+            for (int r = 0; r < b.nv; ++r)
+                for (int c = 0; c < b.nv; ++c)
+                    free_[static_cast<std::size_t>(b.iv + r)] += t * e.damping[r * b.nv + c] * (v_at[b.iv + c] - v[b.iv + c]) - 0.5 * t * t * e.stiffness[r * b.nv + c] * v[b.iv + c];
+        }
+    }
+    void gather_again(const Placement<double>* X, double t, double h, const double* q, const double* v) {
+        gather(X);
+        make_rows(q_mid_.data(), v, motions_.data(), X);
+        for (std::size_t i = 0; i < solver_.patch_count; ++i) {
+            Patch& p = solver_.patches[i];
+            // the motion at the end of the step that keeps the contact: velocity products of the second half, and what
+            // takes a penetration back ([CC00] eq. 20b)
+            for (int r = 0; r < 6; ++r) p.target[r] = -0.5 * t * p.bias[r];
+            double total[3] = {0, 0, 0};
+            Sym3<double> G{0, 0, 0, 0, 0, 0};
+            for (const PatchPoint& c : p.points) {
+                const double lift = -push_out * c.gap / h, y = c.y, x = -c.x;
+                total[0] += lift, total[1] += lift * y, total[2] += lift * x;
+                G += Sym3<double>{1, y, x, y * y, y * x, x * x};
+            }
+            if (p.shape == Shape2::face) {
+                const Vec3<double> m = inverse(G) * Vec3<double>{total[0], total[1], total[2]};
+                p.target[2] += m.x, p.target[3] += m.y, p.target[4] += m.z;
+            } else {
+                p.target[2] += total[0] / static_cast<double>(p.points.size());
+            }
+            for (PatchPoint& c : p.points) c.target = normal_velocity(p.target, c);
+            p.stops_below = 5 * p.material.mu_s * g_ * t;
+        }
+        for (StopState& s : solver_.stops) {
+            const Stop& stop = scene_.stops[static_cast<std::size_t>(s.stop)];
+            const double gap = s.sign > 0 ? q[stop.iq] - stop.lower : stop.upper - q[stop.iq];
+            // ends exactly at the stop; a joint that is far outside may come back but is not thrown
+            s.target = gap < -10 * stop_reach ? 0.0 : std::fmin(-s.u0 - 2 * gap / t, std::fmax(0.0, -2 * gap / t));
+        }
+        for (std::size_t r = 0; r < solver_.loop_target.size() && loops; ++r) solver_.loop_target[r] = -0.5 * t * loop_rate_[r];
+    }
+
+    /// Velocity jump where things meet ([DF03] eq. 31-33): restitution along the normal, no motion along the rest, checked
+    /// like contact forces. Newton's law may gain energy when friction grips (Kane and Levinson); restitution is then
+    /// reduced until it does not.
+    void impact(double* q, double* v, double h) {
+        bool needed = false;
+        bool near = false;
+        for (const Found& f : detector_.found) near |= f.touches;
+        for (std::size_t i = 0; i < stop_touched_.size(); ++i) {
+            const Stop& s = scene_.stops[i / 2];
+            if (stop_touched_[i]) needed |= (i % 2 ? -v[s.iv] : v[s.iv]) < -impact_speed;
+        }
+        if (!near && !needed) return;
+        body_motions(tree_, {q, 0}, {v, 0}, motions_.data());
+        for (std::size_t i = 0; i < poses_.size(); ++i) poses_[i] = motions_[i].X;
+        for (const Found& f : detector_.found)
+            if (f.touches) needed |= speed_of(f, motions_.data(), poses_.data()) < -impact_speed;
+        if (!needed) return;
+        if (report.impacts < 16) report.impact_time[report.impacts] = elapsed_;
+        ++report.impacts;
+        gather(poses_.data());
+        factorize_at(q, 0);
+        make_rows(q, v, motions_.data(), poses_.data());
+        if (loops) std::fill(solver_.loop_target.begin(), solver_.loop_target.end(), 0.0);
+        double keep = 1, gain = 0;
+        bool bounces = jump(v, h, keep, &gain);
+        if (bounces && gain > no_gain) {
+            double low = 0, high = 1;
+            for (int halving = 0; halving < 40; ++halving) {
+                keep = 0.5 * (low + high);
+                jump(v, h, keep, &gain);
+                (gain > no_gain ? high : low) = keep;
+            }
+            jump(v, h, keep = low, &gain);
+        }
+        report.energy_lost -= gain;
+        report.restitution_kept = std::fmin(report.restitution_kept, keep);
+        std::copy(v_new_.begin(), v_new_.end(), v);
+        if (loops) loops->project(q, v);
+    }
+    static constexpr double no_gain = 1e-12;  // [J]: rounding
+    /// One solution of the impact with a share of the restitution, into v_new_; true if something rebounds.
+    bool jump(const double* v, double h, double keep, double* gain) {
+        bool bounces = false;
+        for (std::size_t i = 0; i < solver_.patch_count; ++i) {
+            Patch& p = solver_.patches[i];
+            std::fill(p.target, p.target + 6, 0.0);
+            double fastest = 0;
+            for (const PatchPoint& c : p.points) fastest = std::fmax(fastest, -normal_velocity(p.u0, c));
+            const double e = fastest > rebound_speed(h) ? keep * p.material.restitution : 0.0;
+            bounces |= e > 0;
+            for (int r = 2; r < 5; ++r) p.target[r] = -e * p.u0[r];
+            for (PatchPoint& c : p.points) c.target = normal_velocity(p.target, c);
+        }
+        for (StopState& s : solver_.stops) {
+            const double e = -s.u0 > rebound_speed(h) ? keep * scene_.stops[static_cast<std::size_t>(s.stop)].restitution : 0.0;
+            s.target = -e * s.u0;
+            bounces |= e > 0;
+        }
+        std::copy(v, v + nv_, v_new_.begin());
+        solver_.impact = true;
+        solver_.solve(tree_, rows_, M_.data(), false, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
+        *gain = energy_gain();
+        return bounces;
+    }
+    /// A rebound that would last less than about two steps ends in contact: the bounces of a ball accumulate.
+    double rebound_speed(double h) const { return std::fmax(impact_speed, g_ * h); }
+    /// Work of the impulses: sum of w . (u0 + u) / 2.
+    double energy_gain() const {
+        double gain = 0;
+        for (std::size_t i = 0; i < solver_.patch_count; ++i) {
+            const Patch& p = solver_.patches[i];
+            for (int r = 0; r < 6; ++r) gain += 0.5 * p.w[r] * (p.u0[r] + p.u[r]);
+        }
+        for (const StopState& s : solver_.stops) gain += 0.5 * s.w * (s.u0 + s.u);
+        return gain;
+    }
+    void keep_forces(double t, double h) {
+        h_ = t;
+        for (const StopState& s : solver_.stops) stop_force_[static_cast<std::size_t>(s.stop)] += s.sign * s.w / h;
+    }
+
+    const Tree& tree_;
+    const ContactScene& scene_;
+    Detector detector_;
+    RowSystem rows_;
+    ContactSolver solver_;
+    std::size_t nv_, nq_;
+    Vec<Placement<double>> poses_;
+    Vec<BodyMotion> motions_;
+    Vec<RneaBody<double>> rnea_;
+    Vec<CrbaBody<double>> crba_;
+    Vec<double> M_, bias_, free_, scratch_, v_new_, v_mean_, q_mid_, q_new_, q_start_, v_start_, gap_start_, stop_force_;
+    Vec<double> loop_H_, loop_rate_, loop_error_;
+    Vec<int> body_of_;
+    Vec<char> stop_touched_;
+    Vec<TraceEntry> trace_;
+    double g_ = 9.81, h_ = 1, elapsed_ = 0;
+};
+
+inline ContactEngine* make_contact_engine(const Tree& tree, const ContactScene& scene) { return new Stepper(tree, scene); }
+
+UKEMI_END

@@ -1,0 +1,224 @@
+// The coupled system of everything that touches: rows of contacts, joint stops and loops, and their common response
+// B = H M^-1 H^T through the tree's sparse factor ([DF03] V-F: H A^-1 H^T is made once, hypotheses only select from it).
+#pragma once
+#include <algorithm>
+#include <cmath>
+
+#include "contact_scene.hpp"
+#include "factor.hpp"
+#include "kinematics.hpp"
+#include "level_vector.hpp"
+
+UKEMI_BEGIN
+
+enum class GroupKind { patch, stop, loop };
+inline constexpr int most_rows = 6;  // of a group
+
+/// Rows that belong together: the six of a contact, the one of a stop, those of a loop.
+struct Group {
+    GroupKind kind;
+    int index;            ///< of the patch, the stop or the loop
+    int rows;
+    int dofs, dofs_end;   ///< its freedoms, ascending: a range of RowSystem::dofs
+    int store;            ///< its H and Y: [freedom][row]
+    int root;             ///< one of the trees it touches; islands join them
+    int row;              ///< its first row within its island
+};
+
+class RowSystem {
+public:
+    explicit RowSystem(const Tree& tree) : tree_(tree), place_(static_cast<std::size_t>(tree.nv), -1), root_(tree.bodies.size()) {
+        for (std::size_t i = 0; i < tree.bodies.size(); ++i) root_[i] = tree.bodies[i].parent < 0 ? static_cast<int>(i) : root_[static_cast<std::size_t>(tree.bodies[i].parent)];
+        joined_.resize(tree.bodies.size());
+    }
+    Vec<Group> groups;
+    Vec<int> dofs;
+    Vec<double> H, Y;
+
+    void clear() {
+        groups.clear(), dofs.clear(), H.clear(), Y.clear();
+        for (std::size_t i = 0; i < joined_.size(); ++i) joined_[i] = static_cast<int>(i);
+    }
+    /// Relative velocity of body a against body b (-1: the world) in the frame (origin O, axes R), six rows.
+    void add_patch(int index, int a, int b, const Vec3<double>& O, const Mat3<double>& R, const double* q, const Placement<double>* X) {
+        Group& g = begin(GroupKind::patch, index, 6);
+        for (int end : {a, b}) add_path(end);
+        finish(g);
+        for (int end : {a, b}) {
+            const double sign = end == a ? 1.0 : -1.0;
+            if (end >= 0) g.root = join(g.root, root_[static_cast<std::size_t>(end)]);
+            for (int i = end; i >= 0; i = tree_.bodies[static_cast<std::size_t>(i)].parent) {
+                const Body& body = tree_.bodies[static_cast<std::size_t>(i)];
+                const Placement<double>& XI = X[i];
+                const Vec3<double> arm = O - XI.p;
+                const Mat3<double> R_local = body.kind == JointKind::planar ? placement(body, In<double>{q, 0}).R : XI.R;
+                for (int k = 0; k < body.nv; ++k) {
+                    const Motion<double> S = subspace(body, R_local, In<double>{q, 0}, k);
+                    const Vec3<double> ang = XI.R * S.ang, lin = tmul(R, XI.R * S.lin + cross(ang, arm)), turn = tmul(R, ang);
+                    double* column = H.data() + g.store + 6 * place_[static_cast<std::size_t>(body.iv + k)];
+                    column[0] += sign * lin.x, column[1] += sign * lin.y, column[2] += sign * lin.z;
+                    column[3] += sign * turn.x, column[4] += sign * turn.y, column[5] += sign * turn.z;
+                }
+            }
+        }
+        groups.push_back(g);
+    }
+    /// A row on one freedom, with a sign.
+    void add_stop(int index, int body, int iv, double sign) {
+        Group& g = begin(GroupKind::stop, index, 1);
+        add_path(body);
+        finish(g);
+        g.root = root_[static_cast<std::size_t>(body)];
+        H[static_cast<std::size_t>(g.store + place_[static_cast<std::size_t>(iv)])] = sign;
+        groups.push_back(g);
+    }
+    /// Given rows (dense, nv wide) that feel some bodies.
+    void add_rows(int index, int rows, const int* bodies, int count, const double* dense) {
+        Group& g = begin(GroupKind::loop, index, rows);
+        for (int i = 0; i < count; ++i) {
+            add_path(bodies[i]);
+            g.root = join(g.root, root_[static_cast<std::size_t>(bodies[i])]);
+        }
+        finish(g);
+        for (int d = g.dofs; d < g.dofs_end; ++d)
+            for (int r = 0; r < rows; ++r) H[static_cast<std::size_t>(g.store + (d - g.dofs) * rows + r)] = dense[static_cast<std::size_t>(r) * static_cast<std::size_t>(tree_.nv) + static_cast<std::size_t>(dofs[static_cast<std::size_t>(d)])];
+        groups.push_back(g);
+    }
+    /// Y = D^-1/2 L^-T H^T, with M = L^T D L (factor.hpp).
+    void respond(const double* L) {
+        Y = H;
+        const int n = tree_.nv;
+        const int* up = tree_.dof_parent.data();
+        for (const Group& g : groups) {
+            number(g);
+            double* y = Y.data() + g.store;
+            for (int i = g.dofs_end - g.dofs - 1; i >= 0; --i) {
+                const int k = dofs[static_cast<std::size_t>(g.dofs + i)];
+                const double* row = L + static_cast<std::ptrdiff_t>(k) * n;
+                double* from = y + i * g.rows;
+                for (int j = up[k]; j >= 0; j = up[j]) {
+                    double* to = y + place_[static_cast<std::size_t>(j)] * g.rows;
+                    const double l = row[j];
+                    for (int r = 0; r < g.rows; ++r) to[r] -= l * from[r];
+                }
+                const double s = 1.0 / std::sqrt(row[k]);
+                for (int r = 0; r < g.rows; ++r) from[r] *= s;
+            }
+        }
+    }
+    /// The block of B between two groups, into rows x columns of `out` with leading dimension ld.
+    void block(const Group& a, const Group& b, double* out, int ld) const {
+        for (int r = 0; r < a.rows; ++r)
+            for (int c = 0; c < b.rows; ++c) out[r * ld + c] = 0;
+        int i = a.dofs, j = b.dofs;
+        while (i < a.dofs_end && j < b.dofs_end) {
+            const int da = dofs[static_cast<std::size_t>(i)], db = dofs[static_cast<std::size_t>(j)];
+            if (da == db) {
+                const double *ya = Y.data() + a.store + (i - a.dofs) * a.rows, *yb = Y.data() + b.store + (j - b.dofs) * b.rows;
+                for (int r = 0; r < a.rows; ++r)
+                    for (int c = 0; c < b.rows; ++c) out[r * ld + c] += ya[r] * yb[c];
+            }
+            i += da <= db, j += db <= da;
+        }
+    }
+    void velocity(const Group& g, const double* v, double* u) const {
+        for (int r = 0; r < g.rows; ++r) u[r] = 0;
+        for (int d = g.dofs; d < g.dofs_end; ++d) {
+            const double s = v[dofs[static_cast<std::size_t>(d)]];
+            const double* h = H.data() + g.store + (d - g.dofs) * g.rows;
+            for (int r = 0; r < g.rows; ++r) u[r] += h[r] * s;
+        }
+    }
+    /// x += H^T w
+    void add_force(const Group& g, const double* w, double* x) const {
+        for (int d = g.dofs; d < g.dofs_end; ++d) {
+            const double* h = H.data() + g.store + (d - g.dofs) * g.rows;
+            double s = 0;
+            for (int r = 0; r < g.rows; ++r) s += h[r] * w[r];
+            x[dofs[static_cast<std::size_t>(d)]] += s;
+        }
+    }
+    int island(const Group& g) { return find(g.root); }
+
+private:
+    Group& begin(GroupKind kind, int index, int rows) {
+        current_ = {kind, index, rows, static_cast<int>(dofs.size()), 0, static_cast<int>(H.size()), -1, 0};
+        return current_;
+    }
+    void add_path(int body) {
+        for (int i = body; i >= 0; i = tree_.bodies[static_cast<std::size_t>(i)].parent) {
+            const Body& b = tree_.bodies[static_cast<std::size_t>(i)];
+            if (place_[static_cast<std::size_t>(b.iv)] == marked) break;  // the rest of the path is there
+            for (int k = 0; k < b.nv; ++k) dofs.push_back(b.iv + k), place_[static_cast<std::size_t>(b.iv + k)] = marked;
+        }
+    }
+    void finish(Group& g) {
+        g.dofs_end = static_cast<int>(dofs.size());
+        std::sort(dofs.begin() + g.dofs, dofs.end());
+        H.resize(H.size() + static_cast<std::size_t>(g.rows * (g.dofs_end - g.dofs)), 0.0);
+        number(g);
+    }
+    void number(const Group& g) {
+        for (int d = g.dofs; d < g.dofs_end; ++d) place_[static_cast<std::size_t>(dofs[static_cast<std::size_t>(d)])] = d - g.dofs;
+    }
+    int find(int i) {
+        while (joined_[static_cast<std::size_t>(i)] != i) i = joined_[static_cast<std::size_t>(i)];
+        return i;
+    }
+    int join(int a, int b) {
+        if (a < 0) return b;
+        a = find(a), b = find(b);
+        return joined_[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+    }
+    static constexpr int marked = -2;
+    const Tree& tree_;
+    Group current_{};
+    Vec<int> place_, root_, joined_;
+};
+
+/// Solves A x = b (n x n, row-major, destroyed). Rows that depend on others get no force: their pivots are below
+/// `dependent_share` of the largest entry that the elimination started with.
+inline void solve_rows(double* A, double* b, int n, double* x, Vec<int>& columns) {
+    constexpr double dependent_share = 1e-11;
+    columns.resize(static_cast<std::size_t>(n));
+    double scale = 0;
+    for (int i = 0; i < n; ++i) columns[static_cast<std::size_t>(i)] = i, x[i] = 0, scale = std::fmax(scale, std::fabs(A[i * n + i]));
+    int rank = n;
+    for (int k = 0; k < n; ++k) {
+        int pr = k, pc = k;
+        double best = 0;
+        for (int i = k; i < n; ++i)
+            if (std::fabs(A[i * n + k]) > best) best = std::fabs(A[i * n + k]), pr = i;
+        if (best <= 1e-6 * scale) {  // a weak column: look everywhere
+            for (int i = k; i < n; ++i)
+                for (int j = k; j < n; ++j)
+                    if (std::fabs(A[i * n + j]) > best) best = std::fabs(A[i * n + j]), pr = i, pc = j;
+            if (best <= dependent_share * scale) {
+                rank = k;
+                break;
+            }
+        }
+        if (pr != k) {
+            for (int j = 0; j < n; ++j) std::swap(A[k * n + j], A[pr * n + j]);
+            std::swap(b[k], b[pr]);
+        }
+        if (pc != k) {
+            for (int i = 0; i < n; ++i) std::swap(A[i * n + k], A[i * n + pc]);
+            std::swap(columns[static_cast<std::size_t>(k)], columns[static_cast<std::size_t>(pc)]);
+        }
+        const double d = 1.0 / A[k * n + k];
+        for (int i = k + 1; i < n; ++i) {
+            const double l = A[i * n + k] * d;
+            if (l == 0) continue;
+            for (int j = k + 1; j < n; ++j) A[i * n + j] -= l * A[k * n + j];
+            b[i] -= l * b[k];
+        }
+    }
+    for (int k = rank - 1; k >= 0; --k) {
+        double s = b[k];
+        for (int j = k + 1; j < rank; ++j) s -= A[k * n + j] * x[columns[static_cast<std::size_t>(j)]];
+        x[columns[static_cast<std::size_t>(k)]] = s / A[k * n + k];
+    }
+}
+
+UKEMI_END

@@ -1,0 +1,121 @@
+// Joint limits in the implicit step: rows x <= 0 as unilateral constraints at the end of the step.
+//
+// The step must leave every row within: x + h (x_dot + h x_dd) <= 0, by forces that only push. Rows that would be passed
+// become active with the acceleration that brings them just to their limit; rows that would have to pull are let go; until
+// neither happens. The rows that were active in the last step are tried first, so that most steps solve once.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "closed_chain.hpp"
+
+namespace ukemi {
+
+class LimitStepper {
+public:
+    /// tree: the implicit one; base: loops and ties of the structure, with its implicit springs; limits: a chain whose
+    /// ties are all limits; restitution: one per limit; outside: limits whose joints start beyond them.
+    LimitStepper(const Tree& tree, Loops base, ClosedChain& limits, std::vector<double> restitution, const std::vector<int>& outside)
+        : tree_(tree), base_(std::move(base)), limits_(limits), restitution_(std::move(restitution)) {
+        const auto rows = static_cast<std::size_t>(limits_.rows());
+        error_.resize(rows), rate_.resize(rows), error_new_.resize(rows), rate_new_.resize(rows), state_.assign(rows, within);
+        for (int row : outside) state_[static_cast<std::size_t>(row)] = beyond;
+        a_.resize(static_cast<std::size_t>(tree_.nv)), v_.resize(a_.size()), q_.resize(static_cast<std::size_t>(tree_.nq));
+    }
+    /// Limits that pushed in the last step.
+    const std::vector<int>& active() const { return active_; }
+    void set_active(const std::vector<int>& rows) { active_ = rows, chain_.reset(); }
+    const std::vector<char>& state() const { return state_; }
+
+    /// One step. goes_on: q and v are what the last step left.
+    void advance(const double* tau, const double* external, const double* gravity, double h, double* q, double* v, bool goes_on) {
+        if (goes_on) error_.swap(error_new_), rate_.swap(rate_new_);
+        else limits_.state(q, v, error_.data(), rate_.data());
+        tries_.assign(error_.size(), 0);
+        for (int round = 0; round < most_rounds; ++round) {
+            solve(q, v, tau, external, gravity, h);
+            if (!release(round) && !hold()) break;
+        }
+        std::copy(v_.begin(), v_.end(), v), std::copy(q_.begin(), q_.end(), q);
+        for (std::size_t r = 0; r < state_.size(); ++r)
+            if (state_[r] == beyond && error_new_[r] <= 0) state_[r] = within;
+    }
+
+private:
+    enum : char { within, beyond };
+    static constexpr int most_rounds = 50;
+    static constexpr double tolerance = 1e-12;   // a row is passed by more than this [rad, m]
+    static constexpr double bounces = 1e-7;      // slower than this nothing comes back [rad/s, m/s]
+
+    /// The end of the step with the present active rows.
+    void solve(const double* q, const double* v, const double* tau, const double* external, const double* gravity, double h) {
+        if (!chain_) compile();
+        const int first = static_cast<int>(base_.ties.size());
+        for (std::size_t k = 0; k < active_.size(); ++k) {
+            const auto r = static_cast<std::size_t>(active_[k]);
+            const double back = restitution_[r] * rate_[r];
+            const bool returns = restitution_[r] > 0 && rate_[r] > bounces && error_[r] + h * rate_[r] > -tolerance;
+            chain_->set_target(first + static_cast<int>(k), -(rate_[r] + (returns ? back : error_[r] / h)) / h);
+        }
+        lambda_.resize(static_cast<std::size_t>(chain_->rows()));
+        chain_->dynamics(q, v, tau, external, gravity, a_.data(), lambda_.data());
+        for (std::size_t i = 0; i < v_.size(); ++i) v_[i] = v[i] + h * a_[i];
+        Batch b;
+        b.tree = &tree_;
+        b.q.data = q, b.v.data = v_.data(), b.dt = h, b.out = q_.data();
+        kernels().integrate(b, 0, 1, nullptr);
+        limits_.state(q_.data(), v_.data(), error_new_.data(), rate_new_.data());
+    }
+    /// Lets rows go that pull; those that keep coming back stay in the end.
+    bool release(int round) {
+        const double* force = lambda_.data() + lambda_.size() - active_.size();
+        std::size_t kept = 0;
+        const std::size_t count = active_.size();
+        for (std::size_t k = 0; k < count; ++k) {
+            const auto r = static_cast<std::size_t>(active_[k]);
+            if (force[k] > 0 && tries_[r] < 3 && round < most_rounds / 2) ++tries_[r];
+            else active_[kept++] = active_[k];
+        }
+        active_.resize(kept);
+        if (kept == count) return false;
+        chain_.reset();
+        return true;
+    }
+    /// Adds rows that would be passed.
+    bool hold() {
+        const std::size_t before = active_.size();
+        for (std::size_t r = 0; r < error_new_.size(); ++r) {
+            if (error_new_[r] <= tolerance || state_[r] == beyond) continue;
+            if (std::find(active_.begin(), active_.end(), static_cast<int>(r)) == active_.end()) active_.push_back(static_cast<int>(r));
+        }
+        if (active_.size() == before) return false;
+        chain_.reset();
+        return true;
+    }
+    void compile() {
+        Loops loops = base_;
+        const Loops& all = limits_.loops();
+        const int measures = static_cast<int>(loops.measures.size());
+        loops.measures.insert(loops.measures.end(), all.measures.begin(), all.measures.end());
+        for (int row : active_) {
+            const Tie& tie = all.ties[static_cast<std::size_t>(row)];
+            const int first = static_cast<int>(loops.terms.size());
+            for (int t = tie.term; t < tie.term_end; ++t) {
+                loops.terms.push_back(all.terms[static_cast<std::size_t>(t)]);
+                if (loops.terms.back().measure >= 0) loops.terms.back().measure += measures;
+            }
+            loops.ties.push_back({first, static_cast<int>(loops.terms.size()), tie.offset});
+        }
+        chain_ = std::make_unique<ClosedChain>(tree_, std::move(loops));
+    }
+
+    const Tree& tree_;
+    Loops base_;
+    ClosedChain& limits_;
+    std::vector<double> restitution_, error_, rate_, error_new_, rate_new_, a_, v_, q_, lambda_;
+    std::vector<char> state_;
+    std::vector<int> active_, tries_;
+    std::unique_ptr<ClosedChain> chain_;
+};
+
+}  // namespace ukemi

@@ -1,0 +1,76 @@
+"""`ukemi filter`: a motion that physics allows, from one that it does not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from ukemi.cli.figures import open_model
+from ukemi.contact.terrain import Ground
+from ukemi.dynamics_filter.clip import filter_motion
+from ukemi.motion.read import read_motion
+from ukemi.motion.synthesis import walk
+from ukemi.report.filter_files import write_all
+
+
+def filter_command(
+    file: Annotated[
+        Path | None, typer.Argument(help="A motion: .bvh, .amc, .npz. Without one: a walk of our own.")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for motion, torques, ground forces and report.")] = Path("out"),
+    model: Annotated[
+        str | None, typer.Option(help="Another body: URDF, MJCF, human28; default the person in the clip.")
+    ] = None,
+    preview: Annotated[float, typer.Option(help="Seconds of look-ahead; 0 none, inf the whole clip.")] = 0.8,
+    solver: Annotated[str, typer.Option(help="qp, or paper for the filter as printed.")] = "qp",
+    slope: Annotated[float, typer.Option(help="Of the ground along x [degrees], positive uphill.")] = 0.0,
+    belt: Annotated[float, typer.Option(help="Velocity of the ground along x [m/s], for a treadmill.")] = 0.0,
+    friction: Annotated[float, typer.Option(help="Of the ground.")] = 0.8,
+    mass: Annotated[float | None, typer.Option(help="Of the person [kg]; default by height.")] = None,
+    height: Annotated[float | None, typer.Option(help="Of the person [m]; default by the bones.")] = None,
+    animation: Annotated[bool, typer.Option(help="Whether motion.gif is drawn.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Filters a motion: feet that stand, ground forces that push, torques that fit.
+
+    Writes motion.bvh, states.npz, torques.csv, ground_forces.csv and .mot, motion.gif and report.html.
+
+    Examples:
+
+      ukemi filter
+
+      ukemi filter walk.bvh --out walk --json
+    """
+    clip = walk() if file is None else read_motion(file)
+    a = np.deg2rad(slope)
+    along = belt * np.array([np.cos(a), 0.0, np.sin(a)])
+    ground = Ground(normal=(-np.sin(a), 0.0, np.cos(a)), friction=friction, velocity=along)
+    result = filter_motion(
+        clip,
+        None if model is None else open_model(model),
+        ground,
+        preview,
+        solver,
+        mass=mass,
+        height=height,
+        progress=not as_json,
+    )
+    files = write_all(result, out, animation=animation)
+    summary = {
+        "motion": clip.name,
+        "duration_s": float(result.time[-1] + result.dt),
+        "interrupted": result.interrupted,
+        **result.quality.as_dict(),
+        "files": files,
+    }
+    if as_json:
+        typer.echo(json.dumps(summary))
+        return
+    for key, value in summary.items():
+        if key != "files":
+            typer.echo(f"{key.replace('_', ' '):26s} {f'{value:.4g}' if isinstance(value, float) else value}")
+    typer.echo(f"look at {files['report']}")

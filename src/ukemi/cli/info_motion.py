@@ -1,0 +1,114 @@
+"""What `ukemi info` says of a motion file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.markup import escape
+from rich.tree import Tree
+
+from ukemi.errors import InvalidInputError
+from ukemi.motion.clip import Clip
+from ukemi.motion.convert import CLIPS, MARKERS
+from ukemi.motion.figure import figure_from_clip
+from ukemi.motion.foot_lock import contact_anchors
+from ukemi.motion.footfalls import Contacts, foot_measures, footfalls, runs, sole_points
+from ukemi.motion.markers import Markers, read_markers
+from ukemi.motion.read import read_motion
+
+MOTIONS = (*CLIPS, *MARKERS)
+
+
+def motion_summary(path: str) -> tuple[dict[str, Any], Clip | Markers]:
+    """What `ukemi info --json` prints of a motion, and the motion."""
+    if Path(path).suffix.lower() in MARKERS:
+        markers = read_markers(path)
+        return _of_markers(markers), markers
+    clip = read_motion(path)
+    return _of_clip(clip), clip
+
+
+def _of_markers(markers: Markers) -> dict[str, Any]:
+    plates = markers.forces
+    return {
+        "name": markers.name,
+        "kind": "markers",
+        "frames": len(markers),
+        "fps": markers.fps,
+        "markers": list(markers.names),
+        "missing": markers.missing,
+        "plates": 0 if plates is None else len(plates.names),
+        "largest_vertical_force": None if plates is None else float(plates.force[..., 2].max()),
+    }
+
+
+def _of_clip(clip: Clip) -> dict[str, Any]:
+    skeleton = clip.skeleton
+    summary: dict[str, Any] = {
+        "name": clip.name,
+        "kind": "clip",
+        "frames": len(clip),
+        "fps": clip.fps,
+        "duration": clip.duration,
+        "joints": list(skeleton.names),
+        "parents": list(skeleton.parents),
+        "unit": clip.layout.unit,
+        "up": clip.layout.up,
+    }
+    try:
+        figure = figure_from_clip(clip)
+    except InvalidInputError as error:  # a motion need not be a person's
+        return summary | {"figure": None, "why": str(error)}
+    soles = list(figure.soles.values())
+    points = sole_points(figure.model, soles, figure.q())
+    _, contacts = contact_anchors(points, footfalls(points, clip.fps), soles)
+    feet = foot_measures(points, contacts, clip.fps)
+    stands: Contacts = np.any(contacts, axis=-1)
+    steps = {side: len(runs(stands[:, k])) for k, side in enumerate(figure.soles)}
+    return summary | {
+        "figure": {
+            "height": figure.height,
+            "mass": figure.mass,
+            "dof": figure.model.nv,
+            "floor": figure.floor,
+            "parts": {part: skeleton.names[j] for part, j in figure.joints.items()},
+        },
+        "feet": {
+            "stances": steps,
+            "skate_cm_s": 100 * feet.skate,
+            "float_mm": 1e3 * feet.float_height,
+            "penetration_mm": 1e3 * feet.penetration,
+        },
+    }
+
+
+def show_motion(console: Console, summary: dict[str, Any], motion: Clip | Markers) -> None:
+    console.print(f"[bold]{escape(motion.name)}[/bold]: {len(motion)} frames at {motion.fps:g} fps")
+    if isinstance(motion, Markers):
+        console.print(f"{len(motion.names)} markers, {100 * motion.missing:.1f} % not seen: {', '.join(motion.names)}")
+        if motion.forces is not None:
+            console.print(f"{summary['plates']} force plates, up to {summary['largest_vertical_force']:.0f} N")
+        return
+    skeleton = motion.skeleton
+    tree = Tree(escape(skeleton.names[0]))
+    branches = {0: tree}
+    for j, parent in enumerate(skeleton.parents):
+        if parent >= 0:
+            branches[j] = branches[parent].add(escape(skeleton.names[j]))
+    console.print(tree)
+    console.print(f"{len(skeleton)} joints; {motion.layout.up} up, {motion.layout.unit:.5g} m a unit in the file")
+    figure, feet = summary["figure"], summary.get("feet")
+    if figure is None or feet is None:
+        console.print(f"[yellow]no figure:[/yellow] {escape(summary['why'])}")
+        return
+    console.print(
+        f"a person of {figure['height']:.2f} m and {figure['mass']:.1f} kg; {figure['dof']} degrees of freedom"
+    )
+    stances = ", ".join(f"{count} {side}" for side, count in feet["stances"].items())
+    console.print(
+        f"stances: {stances}; feet skate {feet['skate_cm_s']:.1f} cm/s, float {feet['float_mm']:.1f} mm, "
+        f"sink up to {feet['penetration_mm']:.1f} mm"
+    )

@@ -1,0 +1,1 @@
+"""Contact: what figures touch, under which conditions, and with which forces."""

@@ -1,0 +1,173 @@
+"""The scene: shapes of a world's links, its terrain and its joint stops, compiled for the core."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from itertools import combinations
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ukemi import _core
+from ukemi.contact.conditions import Check, Condition
+from ukemi.contact.reports import Certificate, Contact, ContactReport, Trial, contact
+from ukemi.contact.solids import Solid, solid
+from ukemi.contact.terrain import Ground, HeightField, Piece, Solids, Surface
+from ukemi.model.arrays import Array
+from ukemi.model.model import Link, Model
+
+#: Links of one figure that are nearer than this in its zero pose never count as touching [m].
+TOGETHER = 0.005
+
+Pair = frozenset[str]
+_together: WeakKeyDictionary[Model, frozenset[Pair]] = WeakKeyDictionary()
+
+
+class Scene:
+    """What may touch in a world, and the engine that moves it."""
+
+    def __init__(
+        self,
+        model: Model,
+        figures: Mapping[str, Model],
+        pieces: tuple[Piece, ...],
+        *,
+        surface: Surface,
+        surfaces: Mapping[Pair, Surface],
+        apart: Collection[Pair] = (),
+        between: bool = True,
+        closed: _core.ClosedChain | None = None,
+        limits: bool = True,
+    ) -> None:
+        """``apart``: pairs of links that never touch. ``between``: shapes touch each other, not the terrain alone."""
+        self.model = model
+        solids, links = _solids_of(model)
+        self.terrain_names: tuple[str, ...] = tuple(_names(pieces))
+        planes, fields, walls = [], [], []
+        for piece in pieces:
+            if isinstance(piece, Ground):
+                planes.append(
+                    (np.asarray(piece.normal), piece.height, np.asarray(piece.velocity), piece.surface.material)
+                )
+            elif isinstance(piece, HeightField):
+                x, y = np.asarray(piece.corner), np.asarray(piece.spacing)
+                where = (float(x[0]), float(x[1]), float(y[0]), float(y[1]))
+                fields.append((*where, np.asarray(piece.heights), np.asarray(piece.velocity), piece.surface.material))
+            else:
+                walls.append(piece)
+        moving = len(solids)
+        wall_surfaces: list[Solids] = []
+        for piece in walls:
+            for shape in piece.shapes:
+                solids.append(solid(shape, -1, -1 - len(planes) - len(fields) - len(wall_surfaces)))
+                wall_surfaces.append(piece)
+        pairs = [
+            (i, moving + k, np.asarray(piece.velocity), piece.surface.material)
+            for i in range(moving)
+            for k, piece in enumerate(wall_surfaces)
+        ]
+        if between:
+            never = set(apart) | _neighbours(model)
+            for name, figure in figures.items():
+                never |= {frozenset(f"{name}/{link}" for link in pair) for pair in _close_at_rest(figure)}
+            for first, second in combinations(range(moving), 2):
+                i, j = first, second
+                pair = frozenset((links[i].name, links[j].name))
+                if len(pair) == 2 and pair not in never:
+                    if (
+                        solids[i][2] == 0 < solids[j][2]
+                    ):  # the round one first: it keeps its contact point below its centre
+                        i, j = j, i
+                    pairs.append((i, j, np.zeros(3), surfaces.get(pair, surface).material))
+        self.engine = _core.Contacts(
+            model.tree, solids, planes, fields, pairs, stops_of(model) if limits else [], closed
+        )
+
+    def contacts(self) -> list[Contact]:
+        return [contact(raw, self.model.link_names, self.terrain_names) for raw in self.engine.contacts()]
+
+    def deepest(self, q: Array, v: Array) -> tuple[float, Contact | None]:
+        """How far the deepest contact of a state goes in [m], and which it is."""
+        depth = self.engine.look(q, v)
+        return depth, min(self.contacts(), key=lambda c: c.gap, default=None)
+
+    def report(self) -> ContactReport:
+        r = self.engine.report()
+        residuals = ("normal_force", "approach", "complementarity", "cone", "dissipation", "pressure", "valid")
+        counts = ("solves", "trials", "swept", "exact", "impacts", "splits")
+        amounts = ("restitution_kept", "energy_lost", "penetration")
+        return ContactReport(
+            Certificate(*(r[name] for name in residuals)), tuple(self.trace()), *(r[name] for name in counts + amounts)
+        )
+
+    def trace(self) -> list[Trial]:
+        def name(i: int) -> str:
+            return self.model.link_names[i] if i >= 0 else self.terrain_names[-1 - i]
+
+        return [
+            Trial(solve, trial, (name(a), name(b)), Condition(condition), Check(failed), amount)
+            for solve, trial, a, b, condition, failed, amount in self.engine.trace()
+            if a >= 0
+        ]
+
+
+def _solids_of(model: Model) -> tuple[list[Solid], list[Link]]:
+    pairs = [(solid(shape, link.index, link.index), link) for link in model.links for shape in link.shapes]
+    return [s for s, _ in pairs], [link for _, link in pairs]
+
+
+def _names(pieces: tuple[Piece, ...]) -> list[str]:
+    kinds = {Ground: "ground", HeightField: "height field"}
+    grounds = [kinds[type(p)] for kind in (Ground, HeightField) for p in pieces if isinstance(p, kind)]
+    walls = [f"solid {k + 1}" for p in pieces if isinstance(p, Solids) for k, _ in enumerate(p.shapes)]
+    return [*grounds, *walls]
+
+
+def stops_of(model: Model) -> list[tuple[int, int, float, float, float]]:
+    """Joint limits as stops: coordinate, freedom, lower, upper, restitution."""
+    found = []
+    for link in model.links:
+        joint = link.joint
+        if joint.limits is None or joint.nq != joint.nv:
+            continue
+        for k, (lower, upper) in enumerate(np.asarray(joint.limits, dtype=np.float64)):
+            if np.isfinite(lower) or np.isfinite(upper):
+                e = float(getattr(joint, "restitution", 0.0))
+                found.append((link.q.start + k, link.v.start + k, float(lower), float(upper), e))
+    return found
+
+
+def _neighbours(model: Model) -> set[Pair]:
+    """Links joined by one joint, or fixed to each other."""
+    body: dict[str, str] = {}
+    for link in model.links:
+        fixed = link.joint.nv == 0 and link.parent is not None
+        body[link.name] = body[link.parent.name] if fixed and link.parent is not None else link.name
+    near: set[tuple[str, str]] = set()
+    for link in model.links:
+        if link.parent is not None:
+            near.add((body[link.name], body[link.parent.name]))
+    members: dict[str, list[str]] = {}
+    for name, carrier in body.items():
+        members.setdefault(carrier, []).append(name)
+    pairs = {frozenset((a, b)) for x, y in near for a in members[x] for b in members[y]}
+    pairs |= {frozenset((a, b)) for group in members.values() for a in group for b in group}
+    return {p for p in pairs if len(p) == 2}
+
+
+def _close_at_rest(model: Model) -> frozenset[Pair]:
+    """Pairs of links of a figure that meet in its zero pose, or nearly: they never count as touching."""
+    if model not in _together:
+        solids, links = _solids_of(model)
+        never = _neighbours(model)
+        pairs = [
+            (i, j, np.zeros(3), (0.0, 0.0, 0.0))
+            for i, j in combinations(range(len(solids)), 2)
+            if frozenset((links[i].name, links[j].name)) not in never and links[i].name != links[j].name
+        ]
+        engine = _core.Contacts(model.tree, solids, [], [], pairs, [], None)
+        engine.options(TOGETHER, TOGETHER, False)
+        engine.look(model.neutral(), np.zeros(model.nv))
+        names = model.link_names
+        _together[model] = frozenset(frozenset((names[c[0]], names[c[1]])) for c in engine.contacts())
+    return _together[model]

@@ -1,0 +1,212 @@
+"""A whole clip through the filter: `filter_motion`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ukemi.contact.terrain import Ground
+from ukemi.dynamics_filter.online import Follower
+from ukemi.dynamics_filter.prepare import make_reference, sole_contacts
+from ukemi.dynamics_filter.reference import Reference
+from ukemi.dynamics_filter.result import (
+    FilterResult,
+    Quality,
+    joint_rms,
+    plate_force,
+    residual_bw,
+)
+from ukemi.dynamics_filter.run import Run, run_to_the_end
+from ukemi.dynamics_filter.settings import SAFE, STANDARD, Settings
+from ukemi.dynamics_filter.whole import follow_plan, whole_plan
+from ukemi.errors import InvalidInputError
+from ukemi.model.arrays import Array
+from ukemi.model.model import Model
+from ukemi.motion.clip import Clip
+from ukemi.motion.figure import ClipFigure, figure_from_clip
+from ukemi.motion.footfalls import Footed, FootMeasures, foot_measures, sole_points
+
+
+def filter_motion(
+    clip: Clip | str | Path,
+    model: Model | None = None,
+    terrain: Ground | None = None,
+    preview: float = 0.8,
+    solver: str = "qp",
+    *,
+    settings: Settings | None = None,
+    mass: float | None = None,
+    height: float | None = None,
+    progress: bool = False,
+) -> FilterResult:
+    """The motion nearest to a clip that a body of its own can make on a floor it cannot pull at.
+
+    Args:
+        clip: a motion, or its file.
+        model: whose motion it is to be; by default the person in the clip (`figure_from_clip`), else the clip is
+        retargeted.
+        terrain: the ground, level by default; a slope leans its normal, a treadmill has a velocity. Its friction
+        counts.
+        preview: seconds that the filter looks ahead; 0: none, as in [DF03]; infinity: the whole clip is planned first.
+        solver: "qp", or "paper" for the filter of [DF03] VII as printed (`ukemi.dynamics_filter.paper`).
+        settings: gains and weights; by default `STANDARD`, and `SAFE` in a second run if the figure falls.
+        mass, height: of the person in the clip [kg], [m].
+        progress: whether a bar is shown on a terminal.
+
+    Ctrl-C ends the run; the result holds what was done (``interrupted``).
+    """
+    if solver not in ("qp", "paper"):
+        raise InvalidInputError(f"solver: expected 'qp' or 'paper', got {solver!r}")
+    if not preview >= 0:
+        raise InvalidInputError(f"preview: expected seconds from 0 to infinity, got {preview!r}")
+    if isinstance(clip, str | Path):
+        from ukemi.motion.read import read_motion
+
+        clip = read_motion(clip)
+    if terrain is not None and not all(hasattr(terrain, name) for name in ("normal", "friction", "velocity")):
+        raise InvalidInputError(f"terrain: expected a Ground, got {terrain!r:.100}")
+    person = figure_from_clip(clip, mass, height)
+    figure, q = _body(person, model)
+    friction = STANDARD.friction if terrain is None else float(min(terrain.friction, 10.0))
+    presets = [("standard", STANDARD), ("safe", SAFE)] if settings is None else [("given", settings)]
+    presets = [(name, replace(s, preview=preview, friction=friction)) for name, s in presets]
+    # a treadmill's belt is at rest for whoever walks along with it
+    belt = np.zeros(3) if terrain is None else np.asarray(terrain.velocity, dtype=np.float64)
+    q[:, :3] -= np.arange(len(q))[:, None] / clip.fps * belt
+    reference = make_reference(figure, q, clip.fps, presets[0][1].dt, terrain)
+    before = _measure_clip(figure, q, clip.fps)
+    if solver == "paper":
+        from ukemi.dynamics_filter.paper import follow_paper
+
+        tries: list[tuple[str, Callable[[Callable[[float], None]], Run]]] = [
+            ("paper", lambda bar: follow_paper(reference, terrain, bar))
+        ]
+    else:
+        tries = [(name, _runner(reference, s, terrain)) for name, s in presets]
+    best: tuple[str, Run] | None = None
+    for name, run in tries:
+        done = _with_bar(run, len(reference), progress)
+        if best is None or (done.fell_at or np.inf) > (best[1].fell_at or np.inf):
+            best = (name, done)
+        if done.fell_at is None or done.interrupted:
+            break
+    assert best is not None
+    plan_shift = whole_plan(reference, presets[0][1], terrain).shift
+    return _result(reference, best, before, plan_shift, clip.fps, belt, person if model is None else None)
+
+
+def _runner(
+    reference: Reference, settings: Settings, ground: Ground | None
+) -> Callable[[Callable[[float], None]], Run]:
+    def run(bar: Callable[[float], None]) -> Run:
+        aim = reference
+        if np.isinf(settings.preview):
+            aim = follow_plan(reference, whole_plan(reference, settings, ground))
+        s = settings if np.isfinite(settings.preview) else replace(settings, preview=STANDARD.preview)
+        follower = Follower(aim, s, ground)
+        return run_to_the_end(follower, reference, bar)
+
+    return run
+
+
+def _with_bar(run: Callable[[Callable[[float], None]], Run], total: int, show: bool) -> Run:
+    if not show:
+        return run(lambda _: None)
+    from ukemi.report.progress import progress_bar
+
+    with progress_bar("filter", total) as bar:
+        return run(bar)
+
+
+def _body(person: ClipFigure, model: Model | None) -> tuple[Footed, Array]:
+    if model is None:
+        return person, np.array(person.q())
+    from ukemi.motion.retarget import retarget
+
+    moved = retarget(person, model)
+    return moved, np.array(moved.q)
+
+
+def _measure_clip(figure: Footed, q: Array, fps: float) -> FootMeasures:
+    points = sole_points(figure.model, list(figure.soles.values()), q)
+    return foot_measures(points, sole_contacts(points, fps), fps)
+
+
+def _result(
+    reference: Reference,
+    best: tuple[str, Run],
+    before: FootMeasures,
+    shift: float,
+    fps: float,
+    belt: Array,
+    figure: ClipFigure | None,
+) -> FilterResult:
+    preset, run = best
+    rows, n = run.rows, len(run.rows["q"])
+    time: Array = reference.dt * np.arange(n, dtype=np.float64)
+    quality = _quality(reference, run, preset, before, shift, fps)
+    if belt.any():
+        rows["q"] = rows["q"].copy()
+        rows["q"][:, :3] += time[:, None] * belt
+        rows["place"] = rows["place"] + time[:, None, None] * belt
+    return FilterResult(
+        reference,
+        time,
+        rows["q"],
+        rows["v"],
+        rows["a"],
+        rows["tau"],
+        rows["force"],
+        rows["impulse"],
+        rows["place"],
+        rows["down"] > 0,
+        run.end,
+        quality,
+        figure,
+        run.interrupted,
+    )
+
+
+def _quality(reference: Reference, run: Run, preset: str, before: FootMeasures, shift: float, fps: float) -> Quality:
+    rows = run.rows
+    n = len(rows["q"])
+    weight = reference.model.mass * 9.81
+    com = rows["centroid"][:, :3] - reference.centroid[:n, :3]
+    total = rows["force"] + rows["impulse"] / reference.dt
+    down, solid = rows["down"] > 0, ~reference.points.tip
+    normal, offset = run.floor[:3], run.floor[12]
+    above = rows["place"] @ normal - offset
+    steps = np.linalg.norm(np.diff(rows["place"], axis=0), axis=2)[down[1:] & down[:-1]]
+    f_n = total @ normal
+    f_t = np.linalg.norm(total - f_n[..., None] * normal, axis=2)
+    bears = f_n > 1e-3 * weight
+    feet = np.stack([(down & (reference.points.group == g)).any(axis=1) for g in range(reference.points.groups)])
+    lowest = np.stack(
+        [
+            np.where(down & (reference.points.group == g), above, np.inf).min(axis=1)
+            for g in range(reference.points.groups)
+        ]
+    )
+    return Quality(
+        fell=run.fell_at is not None,
+        fell_at=run.fell_at,
+        stopped=run.stopped,
+        preset=preset,
+        residual_bw=residual_bw(reference, rows),
+        joint_rms_deg=float(np.rad2deg(joint_rms(reference, rows["q"]))),
+        com_rms_cm=float(100 * np.sqrt((com**2).sum(axis=1).mean())),
+        skate_mm=float(1e3 * steps.mean() / (reference.dt * fps)) if len(steps) else 0.0,
+        penetration_mm=float(1e3 * max(0.0, -above[:, solid].min())),
+        float_mm=float(1e3 * np.maximum(lowest[feet], 0).mean()) if feet.any() else 0.0,
+        peak_bw=float(plate_force(f_n.sum(axis=1), reference.dt).max() / weight),
+        impulse_ns=float((rows["impulse"] @ normal).sum(axis=1).max()),
+        friction_use=float((f_t[bears] / f_n[bears]).max(initial=0.0)),
+        skate_before_mm=float(1e3 * before.skate / fps),
+        penetration_before_mm=float(1e3 * before.penetration),
+        float_before_mm=float(1e3 * before.float_height),
+        feasible_shift_cm=float(100 * shift),
+        realtime_factor=float(n * reference.dt / max(run.seconds, 1e-9)),
+    )

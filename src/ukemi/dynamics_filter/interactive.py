@@ -1,0 +1,233 @@
+"""The filter online: one reference frame in, one physical step out; the figure may be pushed ([DF03] Fig. 12)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ukemi.contact.terrain import Ground
+from ukemi.dynamics_filter.online import Follower
+from ukemi.dynamics_filter.prepare import contact_points
+from ukemi.dynamics_filter.reference import Reference
+from ukemi.dynamics_filter.result import FALL_HEIGHT
+from ukemi.dynamics_filter.settings import STANDARD, Settings
+from ukemi.dynamics_filter.stepping import COMMIT, LOOK, MARGIN, PAUSE, SWING, Step, outside, plan_step
+from ukemi.errors import InvalidInputError, SimulationError
+from ukemi.model.arrays import Array, numbers
+from ukemi.model.model import Model
+from ukemi.motion.humanoid import model_soles
+from ukemi.motion.soles import Sole
+from ukemi.sim.world import World
+
+#: While it saves itself by stepping, and so long after [s], the body keeps its place less strictly.
+RECOVERY, RECOVERY_PLACE = 1.0, 0.3
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """What the figure should do now: coordinates, and if it moves their rates; contact (feet,): which feet should
+    bear.
+    """
+
+    q: ArrayLike
+    v: ArrayLike | None = None
+    a: ArrayLike | None = None
+    contact: ArrayLike | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class FilteredStep:
+    """State after a step, and what acted in it: forces on the points of the soles (points, 3) at their places [N],
+    [m].
+    """
+
+    time: float
+    q: Array
+    v: Array
+    a: Array
+    tau: Array
+    force: Array
+    place: Array
+    contact: NDArray[np.bool_]
+    fell: bool
+
+
+class DynamicsFilter:
+    """Follows frames given one at a time, as far ahead as it can guess: the body as it is, moving on.
+
+    Args:
+        body: a model with a free base and two feet, or a world with one figure (whose terrain and state are taken).
+        settings: gains and weights.
+        terrain: the ground; level by default.
+        soles: where its feet touch, if its shapes do not tell (`ukemi.motion.humanoid.model_soles`).
+        q, v: first state; by default the first frame's.
+        stepping: whether a foot may be moved on purpose when the figure would fall.
+    """
+
+    def __init__(
+        self,
+        body: Model | World,
+        settings: Settings | None = None,
+        *,
+        terrain: Ground | None = None,
+        soles: Mapping[str, Sole] | None = None,
+        q: ArrayLike | None = None,
+        v: ArrayLike | None = None,
+        stepping: bool = True,
+    ) -> None:
+        self.world = body if isinstance(body, World) else None
+        if isinstance(body, World):
+            if len(body.figures) != 1:
+                raise InvalidInputError(f"DynamicsFilter: expected a world with one figure, got {len(body.figures)}")
+            model = body.model
+            q, v = body.q if q is None else q, body.v if v is None else v
+            terrain = getattr(body, "terrain", None) if terrain is None else terrain
+        else:
+            model = body
+        if terrain is not None and not hasattr(terrain, "normal"):
+            raise InvalidInputError(f"DynamicsFilter: expected a Ground, got {terrain!r:.100}")
+        self.model, self.ground, self.stepping = model, terrain, stepping
+        s = STANDARD if settings is None else settings
+        friction = s.friction if terrain is None else float(min(terrain.friction, 10.0))
+        self.settings = replace(s, friction=friction, preview=min(s.preview, 0.8))
+        self.points = contact_points(model, model_soles(model) if soles is None else soles)
+        if self.points.groups != 2:
+            raise InvalidInputError(f"DynamicsFilter: expected two feet, got {self.points.groups}")
+        self.time = 0.0
+        self._start = (q, v)
+        self._follower: Follower | None = None
+        self._step: Step | None = None
+        self._landed = -np.inf
+        self._shifts = np.zeros((2, 3))
+        self._key: tuple[bytes, ...] = ()
+        self._feet = np.zeros((0, 3))
+
+    @property
+    def q(self) -> Array:
+        return self._state()[0]
+
+    @property
+    def v(self) -> Array:
+        return self._state()[1]
+
+    def _state(self) -> tuple[Array, Array]:
+        if self._follower is None:
+            raise InvalidInputError("DynamicsFilter: no step was taken yet")
+        return self._follower.core.state()
+
+    def step(self, reference: Frame | ArrayLike, external: ArrayLike | None = None) -> FilteredStep:
+        """One step of ``settings.dt`` towards a frame (or its q).
+
+        external: (nlinks, 6), wrenches on links in link coordinates.
+        """
+        frame = reference if isinstance(reference, Frame) else Frame(reference)
+        q = numbers("reference.q", frame.q, (self.model.nq,))
+        v = np.zeros(self.model.nv) if frame.v is None else numbers("reference.v", frame.v, (self.model.nv,))
+        a = np.zeros(self.model.nv) if frame.a is None else numbers("reference.a", frame.a, (self.model.nv,))
+        feet = np.ones(2, dtype=bool) if frame.contact is None else np.asarray(frame.contact, dtype=bool)
+        if feet.shape != (2,):
+            raise InvalidInputError(f"reference.contact: expected one flag per foot, got shape {feet.shape}")
+        push = None if external is None else numbers("external", external, (self.model.nlinks, 6))[None]
+        s = self.settings
+        ahead = self._ahead(q, v, a, feet)
+        if self._follower is None:
+            self._follower = Follower(ahead, s, self.ground)
+            if self._start[0] is not None:
+                start_v = np.zeros(self.model.nv) if self._start[1] is None else self._start[1]
+                self._follower.core.reset(self._start[0], start_v)
+            self._follower.place_feet = False
+        follower = self._follower
+        if follower.step >= round(s.plan_every / s.dt) or follower.reference is not ahead:
+            saving = self._step is not None or self.time - self._landed < RECOVERY
+            follower.settings = replace(s, plan_place=RECOVERY_PLACE * s.plan_place) if saving else s
+            follower.aim(ahead)
+        follower.shift = self._foot_shifts() - self._offset()
+        follower.landing = self._landing_shifts() - self._offset()
+        out = follower.advance(1, push)
+        if int(out["steps"]) == 0:
+            raise SimulationError("the state is no longer finite", self.time, *follower.core.state())
+        self.time += s.dt
+        self._look(out)
+        if self.world is not None:
+            self.world.set_state(out["q"][0], out["v"][0])
+        off = abs(float(out["q"][0, 2]) - float(follower.reference.q[0, 2]))
+        q_new, v_new, a_new, tau, force, place = (out[name][0] for name in ("q", "v", "a", "tau", "force", "place"))
+        return FilteredStep(self.time, q_new, v_new, a_new, tau, force, place, out["down"][0] > 0, off > FALL_HEIGHT)
+
+    # --- what is to come ----------------------------------------------------------------------------------------------
+    def _ahead(self, q: Array, v: Array, a: Array, feet: NDArray[np.bool_]) -> Reference:
+        """The frame held over the window (its places move on with v), with the contacts that are intended."""
+        s, f = self.settings, self._follower
+        key = (q.tobytes(), v.tobytes(), a.tobytes(), feet.tobytes())
+        fresh = f is None or key != self._key or f.step >= round(s.plan_every / s.dt)
+        if not fresh and f is not None:
+            return f.reference
+        self._key = key
+        n = max(round(s.preview / s.dt), 20) + 1
+        moved = q.copy()
+        moved[:3] += self._offset()
+        contact = np.repeat(feet[self.points.group][None], n, axis=0)
+        if self._step is not None:
+            left = round((self._step.start + SWING - self.time) / s.dt)
+            contact[: max(left, 0), self.points.group == self._step.foot] = False
+        q_all, v_all, a_all = (np.repeat(x[None], n, axis=0) for x in (moved, v, a))
+        reference = Reference(self.model, s.dt, q_all, v_all, a_all, self.points, contact)
+        one = Reference(self.model, s.dt, q_all[:1], v_all[:1], a_all[:1], self.points, contact[:1])
+        centroid = np.repeat(one.centroid, n, axis=0)
+        centroid[:, :3] += s.dt * np.arange(n)[:, None] * centroid[:, 3:6]
+        reference.__dict__.update(centroid=centroid, places=np.repeat(one.places, n, axis=0))
+        return reference
+
+    # --- steps on purpose ---------------------------------------------------------------------------------------------
+    def _foot_shifts(self) -> Array:
+        shifts = self._shifts.copy()
+        if self._step is not None:
+            shifts[self._step.foot] = self._step.shift(self.time)
+        return shifts
+
+    def _offset(self) -> Array:
+        """The body belongs between its feet."""
+        return self._landing_shifts().mean(axis=0) * (1, 1, 0)
+
+    def _landing_shifts(self) -> Array:
+        shifts = self._shifts.copy()
+        if self._step is not None:
+            shifts[self._step.foot] = self._step.after
+        return shifts
+
+    def _look(self, out: dict[str, Array]) -> None:
+        if self._step is not None and self.time >= self._step.start + SWING:
+            self._shifts[self._step.foot] = self._step.after
+            self._step, self._landed = None, self.time
+        aims = self._step is not None and self._step.start + SWING - self.time > COMMIT
+        waits = self.time - self._landed < PAUSE
+        if (
+            not self.stepping
+            or self._follower is None
+            or (self._step is not None and not aims)
+            or (self._step is None and waits)
+        ):
+            return
+        if round(self.time / self.settings.dt) % LOOK:
+            return
+        q, _, x = self._follower.state()
+        down = out["down"][0] > 0
+        places = self.points.in_world(self.model, q)
+        xi = x[:2] + x[3:5] / np.sqrt(9.81 / max(x[2], 0.3))
+        if self._step is None and outside(places[down][:, :2], xi) < -MARGIN:
+            return
+        if self._step is None:
+            self._feet = places
+        else:
+            mine = self.points.group == self._step.foot
+            places[mine] = self._feet[mine]
+        w, u = q[3], q[4:7]
+        e = np.array([1.0, 0, 0])
+        ahead = e + 2 * w * np.cross(u, e) + 2 * np.cross(u, np.cross(u, e))
+        heading = ahead[:2] / max(float(np.linalg.norm(ahead[:2])), 1e-9)
+        new = plan_step(self.points, places, x[:3], x[3:6], self.time, self._shifts, heading, self._step)
+        if self._step is None or np.linalg.norm(new.after - self._step.after) > 0.01:
+            self._step, self._key = new, ()

@@ -1,0 +1,179 @@
+"""The filter step by step: a plan from the state at hand, feet that go where the capture point asks, the core's
+steps.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ukemi import _core
+from ukemi.contact.terrain import Ground
+from ukemi.dynamics.forward import mass_matrix
+from ukemi.dynamics.kinematics import difference
+from ukemi.dynamics_filter.reference import Reference
+from ukemi.dynamics_filter.settings import Settings
+from ukemi.dynamics_filter.start import standing_start
+from ukemi.dynamics_filter.window import Plan, Window
+from ukemi.model.arrays import Array
+from ukemi.model.joints import Free
+from ukemi.model.model import Model
+
+GRAVITY = 9.81
+#: Steps between two looks at the capture point.
+CHUNK = 5
+#: How fast a foot that is late comes down [m/s], and how late a plan takes it to be at most [s].
+DESCENT, LATEST = 0.4, 0.1
+TRUNK = ("abdomen", "chest", "spine", "torso", "waist")
+
+
+def gains_of(model: Model, s: Settings) -> Array:
+    """(3, nv): kp, kd and weight of every freedom."""
+    gains = np.empty((3, model.nv))
+    gains[:] = np.array([[s.joint_kp], [s.joint_kd], [s.limb]])
+    for link in model.links:
+        if isinstance(link.joint, Free):
+            gains[:, link.v.start : link.v.start + 3] = np.array([[s.place_kp], [s.place_kd], [s.place_weight]])
+            gains[:, link.v.start + 3 : link.v.stop] = np.array([[s.root_kp], [s.root_kd], [s.root_weight]])
+        elif any(name in link.name.lower() for name in TRUNK):
+            gains[2, link.v] = s.spine
+        elif link.name.endswith("toes"):
+            gains[2, link.v] = s.toes
+    return gains
+
+
+def limits_of(model: Model) -> Array:
+    """(3, nv): lower and upper limit of every freedom (of a spherical joint its largest angle, in the first of its
+    upper
+    limits), and its largest torque; 1e30 where there is none."""
+    out = np.full((3, model.nv), 1e30)
+    out[0] *= -1
+    for link in model.links:
+        joint = link.joint
+        if isinstance(joint, Free):
+            continue
+        if joint.limits is not None:
+            pairs = np.asarray(joint.limits, dtype=np.float64).reshape(-1, 2)
+            if joint.nq == joint.nv:
+                out[:2, link.v] = np.clip(pairs.T, -1e30, 1e30)
+            else:
+                out[1, link.v.start] = min(float(pairs[0, 1]), 1e30)
+        effort = getattr(joint, "effort", None)
+        if effort is not None:
+            out[2, link.v] = np.minimum(np.abs(np.asarray(effort, dtype=np.float64)), 1e30)
+    return out
+
+
+def floor_of(ground: Ground | None) -> Array:
+    """What the core knows of the ground: normal, two tangents, velocity, offset."""
+    n = np.array([0.0, 0.0, 1.0]) if ground is None else np.asarray(ground.normal, dtype=np.float64)
+    t1 = np.array([1.0, 0.0, 0.0]) - n[0] * n
+    t1 /= np.linalg.norm(t1)
+    offset = 0.0 if ground is None else float(getattr(ground, "height", 0.0))
+    return np.concatenate([n, t1, np.cross(n, t1), np.zeros(3), [offset]])
+
+
+class Follower:
+    """Makes a reference possible, from its first state on or from any other."""
+
+    def __init__(self, reference: Reference, settings: Settings, ground: Ground | None = None) -> None:
+        model, points = reference.model, reference.points
+        self.settings = settings
+        self.floor = floor_of(ground)
+        self.core = _core.Filter(
+            model.tree,
+            points.links.tolist(),
+            points.places,
+            points.tip.astype(int).tolist(),
+            gains_of(model, settings),
+            limits_of(model),
+            settings.of_step(),
+            self.floor,
+            None,
+        )
+        self.shift = np.zeros((points.groups, 3))
+        #: where feet in the air will come down, beside their reference; None: where they are sent now
+        self.landing: Array | None = None
+        self.place_feet = True
+        self.core.reset(*standing_start(reference, self.floor[:3], float(self.floor[12])))
+        self.aim(reference)
+
+    def aim(self, reference: Reference) -> None:
+        """Follows another reference from its beginning on; the state stays as it is."""
+        self.reference = reference
+        self.window = Window(reference, self.settings, self.floor[:9])
+        self.step, self.planned = 0, 0
+        self.plan: Plan | None = None
+
+    def state(self) -> tuple[Array, Array, Array]:
+        """q, v, and (9,): centre of mass, its velocity, angular momentum about it per unit mass."""
+        q, v = self.core.state()
+        model = self.reference.model
+        m = _core.mechanics(model.tree, q, v, None)
+        return q, v, np.concatenate([m[:3], m[3:6] / model.mass, m[6:9] / model.mass])
+
+    def advance(self, steps: int = CHUNK, external: Array | None = None) -> dict[str, Array]:
+        """Up to ``steps`` steps; external: (steps, nlinks, 6), wrenches on links in link coordinates."""
+        ref, k = self.reference, self.step
+        n = min(steps, len(ref) - k)
+        now = slice(k, k + n)
+        q, _, x = self.state()
+        before = self.shift.copy()
+        if self.place_feet:
+            self._place_feet(x, n)
+        blend = np.linspace(0, 1, n + 1)[1:, None, None]
+        shift = ((1 - blend) * before + blend * self.shift)[:, ref.points.group]
+        out = self.core.run(
+            ref.q[now], ref.v[now], ref.a[now], self.window.share[now], shift, self._centroid(q, x, n), external
+        )
+        self.step += int(out["steps"])
+        return out
+
+    def _centroid(self, q: Array, x: Array, n: int) -> Array:
+        """What the next n steps aim at: the plan, or without one the reference itself."""
+        ref, s, k = self.reference, self.settings, self.step
+        if s.preview == 0:
+            return ref.centroid_goal[k : k + n]
+        if self.plan is None or k - self.planned >= round(s.plan_every / s.dt):
+            down = self.core.down() > 0
+            place = ref.points.in_world(ref.model, q)
+            high = place @ self.floor[:3] - self.floor[12]
+            late = np.where(down | ~ref.contact[k], 0.0, np.clip(high / DESCENT, 0, LATEST))
+            start = np.concatenate([x, self._turn(q)])
+            held = np.where(down[:, None], place, np.nan)
+            landing = self.shift if self.landing is None else self.landing
+            self.plan = self.window.plan(k, start, held, landing[ref.points.group], late)
+            self.planned = k
+        return self.plan.at(s.dt * np.arange(k, k + n, dtype=np.float64), ref.model.mass)
+
+    def _turn(self, q: Array) -> Array:
+        """How far the body has turned from the reference, times its inertia per unit mass, in the world."""
+        ref = self.reference
+        model = ref.model
+        turn = difference(model, ref.q[min(self.step, len(ref) - 1)], q)[3:6]
+        M = mass_matrix(model, q)
+        h = np.array([M[5, 1], M[3, 2], M[4, 0]])  # mass times centre of mass, in the base's frame
+        inertia = M[3:6, 3:6] - (h @ h * np.eye(3) - np.outer(h, h)) / model.mass
+        w, u = q[3], q[4:7]
+        local = inertia @ turn / model.mass
+        side = 2 * np.cross(u, local)
+        return local + w * side + np.cross(u, side)
+
+    def _place_feet(self, x: Array, steps: int) -> None:
+        """A foot in the air goes by as much beside its reference as the capture point will be beside its own when
+        it lands
+        (Pratt et al. 2006)."""
+        ref, s, k = self.reference, self.settings, self.step
+        goal = ref.centroid[k]
+        omega = np.sqrt(GRAVITY / max(goal[2], 0.3))
+        error = (x[:3] - goal[:3]) + (x[3:6] - goal[3:6]) / omega
+        error -= (error @ self.floor[:3]) * self.floor[:3]
+        lag = 1 - np.exp(-steps * s.dt / s.step_lag)
+        for g in range(ref.points.groups):
+            left = (ref.next_landing[k, g] - k) * s.dt
+            if left <= 0:
+                continue
+            lands = ref.next_landing[k, g] < len(ref)
+            fade = np.clip((s.step_from - left) / (s.step_from - s.step_full), 0, 1) if lands else 0.0
+            want = fade * s.step_gain * np.exp(omega * min(left, s.step_ahead)) * error
+            want *= min(1.0, s.step_limit / max(float(np.linalg.norm(want)), 1e-9))
+            self.shift[g] += lag * (want - self.shift[g])

@@ -1,0 +1,134 @@
+"""From a motion to a reference: smooth coordinates, when which part of a sole bears, feet that stay where they stand.
+
+What is done here and why (measurements in docs/filter.md): heel and ball of a sole touch as pairs; a foot that stands
+still counts as standing even some centimetres above the floor, because floors of captures are not level; the body is
+moved to the feet slowly (1.5 Hz) and the legs do the rest, because a pelvis that follows its feet frame by frame
+asks for
+impossible forces; the toes prolong a sole that lies flat.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ukemi.contact.terrain import Ground
+from ukemi.dynamics.kinematics import difference, integrate
+from ukemi.dynamics_filter.reference import ContactPoints, Reference, runs
+from ukemi.errors import InvalidInputError
+from ukemi.model.arrays import Array
+from ukemi.model.model import Model
+from ukemi.motion.foot_lock import FootLockSettings, lock_feet
+from ukemi.motion.footfalls import Contacts, Footed, FootfallSettings, footfalls, sole_points
+from ukemi.motion.soles import Height, Sole, above_ground
+from ukemi.motion.trajectory import low_pass, smooth_coordinates, trajectory
+
+#: A foot that hardly moves is standing, even where the floor of the capture is too low.
+STILL = FootfallSettings(on_height=0.07, on_speed=0.25, off_height=0.09, off_speed=0.5)
+GAP, HIGH = 0.08, 0.05  # interruptions shorter and lower than this are none [s, m]
+SHORTEST = 0.05  # a contact [s]
+RISE = 0.02  # a contact begins and ends with its points so little above their median height in it [m]
+EARLIER, SLOW = 0.06, 0.2  # a contact begins so much earlier while the points are low and slower than this [s, m/s]
+TOES = 0.05  # how far toes reach ahead of the ball [m]
+SETTLE = 1.5  # cut-off of the body's way to its feet [Hz]
+CUTOFF = 8.0  # of the whole motion [Hz]
+#: With the body settled, legs reach for the floor and the root hardly moves.
+LEGS_ONLY = FootLockSettings(root=1.0)
+
+
+def ground_height(ground: Ground | None) -> Height | None:
+    """z over places (..., 2); None for level ground at 0."""
+    if ground is None:
+        return None
+    n, offset = np.asarray(ground.normal, dtype=np.float64), float(getattr(ground, "height", 0.0))
+    if n[2] < 0.3:
+        raise InvalidInputError(f"terrain: expected ground that one can stand on, got the normal {n.tolist()}")
+    if abs(n[2] - 1) < 1e-12 and offset == 0:
+        return None
+    return lambda xy: (offset - xy[..., 0] * n[0] - xy[..., 1] * n[1]) / n[2]
+
+
+def sole_contacts(points: Array, fps: float, height: Height | None = None) -> Contacts:
+    """Which points (frames, feet, 4, 3) of the soles are meant to bear; heel and ball as pairs."""
+    found = footfalls(points, fps, height=height) | footfalls(points, fps, settings=STILL, height=height)
+    above = above_ground(points, height)
+    for foot in range(found.shape[1]):
+        for pair in ([0, 1], [2, 3]):
+            on = found[:, foot, pair[0]] | found[:, foot, pair[1]]
+            low = above[:, foot, pair].min(axis=1)
+            way = points[:, foot, pair, :2].mean(axis=1)
+            speed = np.linalg.norm(np.gradient(way, 1 / fps, axis=0), axis=1) if len(way) > 1 else np.zeros(len(way))
+            found[:, foot, pair] = _tidy(on, low, speed, fps)[:, None]
+    return found
+
+
+def _tidy(on: Contacts, low: Array, speed: Array, fps: float) -> Contacts:
+    """Without short gaps and touches, and with beginnings and ends where the points are down."""
+    n = len(on)
+    for first, end in runs(~on):
+        if first > 0 and end < n and (end - first) / fps < GAP and low[first:end].max() < HIGH:
+            on[first:end] = True
+    for first, end in runs(on):
+        if first > 0 and end < n and (end - first) / fps < SHORTEST:
+            on[first:end] = False
+    for first, end in runs(on):
+        level = np.median(low[first:end]) + RISE
+        while end - first > 2 and first > 0 and low[first] > level:
+            on[first] = False
+            first += 1
+        while end - first > 2 and end < n and low[end - 1] > level:
+            on[end - 1] = False
+            end -= 1
+        earliest = first - round(EARLIER * fps)
+        while first > max(earliest, 0) and not on[first - 1] and low[first - 1] < level and speed[first - 1] < SLOW:
+            first -= 1
+            on[first] = True
+    return on
+
+
+def settled(figure: Footed, q: Array, fps: float, contacts: Contacts, height: Height | None) -> Array:
+    """q with feet that stay where they stand, and a body that comes to them slowly."""
+    model = figure.model
+    locked = lock_feet(figure, q, fps, contacts=contacts, height=height)
+    move = difference(model, q, locked.q)
+    move[:, 6:] = 0.0
+    body = integrate(model, q, low_pass(move, fps, SETTLE), 1.0)
+    return lock_feet(figure, body, fps, contacts=contacts, settings=LEGS_ONLY, height=height).q
+
+
+def contact_points(model: Model, soles: Mapping[str, Sole]) -> ContactPoints:
+    """Heel and ball of every sole, and where toes prolong it its tip: four or six points each."""
+    groups = []
+    for sole in soles.values():
+        points, tip = np.asarray(sole.points, dtype=np.float64), np.zeros(4, dtype=bool)
+        if any(link.joint.nv for link in model.link(sole.link).children):
+            points = np.concatenate([points, points[2:] + TOES * sole.at.R[:, 0]])
+            tip = np.array([False] * 4 + [True] * 2)
+        groups.append((sole.link, points, tip))
+    return ContactPoints.of(model, groups)
+
+
+def schedule(points: ContactPoints, contacts: Contacts) -> Contacts:
+    """(frames, points) from those of heels and balls (frames, feet, 4): tips bear while the sole lies flat."""
+    flat = np.logical_and.reduce(contacts, axis=2)
+    tips = [int(points.tip[points.group == foot].sum()) for foot in range(points.groups)]
+    columns = [np.hstack([contacts[:, f], np.repeat(flat[:, f : f + 1], n, axis=1)]) for f, n in enumerate(tips)]
+    return np.hstack(columns)
+
+
+def make_reference(figure: Footed, q: Array, fps: float, dt: float, ground: Ground | None = None) -> Reference:
+    """A figure's motion q (frames, nq) as a reference with steps of dt on a ground.
+
+    On a slope the body keeps its height above the ground, as in [DF03] Fig. 10.
+    """
+    model, height = figure.model, ground_height(ground)
+    smooth = smooth_coordinates(model, q, fps, CUTOFF)
+    contacts = sole_contacts(sole_points(model, list(figure.soles.values()), smooth), fps)
+    if height is not None:
+        smooth[:, 2] += height(smooth[:, :2])
+    still = settled(figure, smooth, fps, contacts, height)
+    motion = trajectory(model, still, fps, dt, CUTOFF)
+    nearest = np.clip(np.round(motion.time * fps).astype(int), 0, len(still) - 1)
+    points = contact_points(model, figure.soles)
+    return Reference(model, dt, motion.q, motion.v, motion.a, points, schedule(points, contacts)[nearest])

@@ -1,0 +1,151 @@
+"""Reference: the motion that a filter is asked to make possible, sampled at the filter's step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukemi import _core
+from ukemi.dynamics.kinematics import link_poses
+from ukemi.errors import InvalidInputError
+from ukemi.model.arrays import Array
+from ukemi.model.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class ContactPoints:
+    """Points of links that may touch the floor, in groups (a foot, a hand) that step together.
+
+    links: (points,) indices; places: (points, 3) in link coordinates [m]; group: (points,) which group each is in;
+    tip: (points,) whether it gives way unless the sole is flat, as toes do.
+    """
+
+    links: NDArray[np.intp]
+    places: Array
+    group: NDArray[np.intp]
+    tip: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.links)
+
+    @property
+    def groups(self) -> int:
+        return int(self.group.max(initial=-1)) + 1
+
+    @classmethod
+    def of(cls, model: Model, groups: Sequence[tuple[str, Array, Array]]) -> ContactPoints:
+        """From (link name, points (n, 3), which are tips (n,)), one per group."""
+        links = [model.link_index(name) for name, points, _ in groups for _ in points]
+        group = [i for i, (_, points, _) in enumerate(groups) for _ in points]
+        tip = np.concatenate([np.asarray(t, dtype=bool) for _, _, t in groups])
+        places = np.concatenate([np.asarray(p, dtype=np.float64) for _, p, _ in groups])
+        return cls(np.array(links, dtype=np.intp), places, np.array(group, dtype=np.intp), tip)
+
+    def in_world(self, model: Model, q: Array) -> Array:
+        """Places (..., points, 3) in the world."""
+        X = link_poses(model, q)[..., self.links, :, :]
+        return np.einsum("...pij,pj->...pi", X[..., :3, :3], self.places) + X[..., :3, 3]
+
+
+@dataclass(frozen=True, eq=False)
+class Reference:
+    """A motion of a model at equal steps.
+
+    q (n, nq), v (n, nv), a (n, nv); contact (n, points): which points are meant to bear on the floor.
+    """
+
+    model: Model
+    dt: float
+    q: Array
+    v: Array
+    a: Array
+    points: ContactPoints
+    contact: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        n = len(self.q)
+        wanted = {
+            "q": (n, self.model.nq),
+            "v": (n, self.model.nv),
+            "a": (n, self.model.nv),
+            "contact": (n, len(self.points)),
+        }
+        for name, shape in wanted.items():
+            got = np.shape(getattr(self, name))
+            if got != shape or n == 0:
+                raise InvalidInputError(f"Reference.{name}: expected shape {shape}, got {got}")
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    @property
+    def time(self) -> Array:
+        return self.dt * np.arange(len(self), dtype=np.float64)
+
+    @cached_property
+    def centroid(self) -> Array:
+        """(n, 9): centre of mass, its velocity, angular momentum about it per unit mass."""
+        m = _core.mechanics(self.model.tree, self.q, self.v, None)
+        mass = self.model.mass
+        return np.concatenate([m[:, :3], m[:, 3:6] / mass, m[:, 6:9] / mass], axis=1)
+
+    @cached_property
+    def push(self) -> Array:
+        """(n, 3): the force per unit mass that the reference's centre of mass asks for; none while nothing may
+        touch.
+        """
+        f = self.centroid_goal[:, 6:9] + (0.0, 0.0, 9.81)
+        f[:, 2] = np.maximum(f[:, 2], 0.0)
+        f[~self.contact.any(axis=1)] = 0.0
+        return f
+
+    @cached_property
+    def centroid_goal(self) -> Array:
+        """(n, 15): place, velocity and acceleration of the centre of mass, angular momentum and its rate."""
+        c, mass = self.centroid, self.model.mass
+        rate = np.gradient(c[:, 3:], self.dt, axis=0) if len(self) > 1 else np.zeros((1, 6))
+        return np.concatenate([c[:, :6], rate[:, :3], mass * c[:, 6:], mass * rate[:, 3:]], axis=1)
+
+    @cached_property
+    def places(self) -> Array:
+        """(n, points, 3): where the points are in the world."""
+        return self.points.in_world(self.model, self.q)
+
+    def share(self, ramp: float, early: float = 0.0) -> Array:
+        """(n, points): 0 where a point is not meant to bear, rising to 1 within ``ramp`` seconds of touch-down and
+        falling as
+        much before lift-off; just below 0 for ``early`` seconds before touch-down, where it may bear if it happens
+        to touch."""
+        steps = max(ramp / self.dt, 1.0)
+        out = np.zeros(self.contact.shape)
+        for p in range(len(self.points)):
+            for start, stop in runs(self.contact[:, p]):
+                up = np.arange(1, stop - start + 1) / steps if start else np.ones(stop - start)
+                down = np.arange(stop - start, 0, -1) / steps if stop < len(self) else np.ones(stop - start)
+                out[start:stop, p] = np.minimum(1.0, np.minimum(up, down))
+                before = slice(max(start - round(early / self.dt), 0), start)
+                out[before, p] = np.where(self.contact[before, p], out[before, p], -0.02)
+        return out
+
+    @cached_property
+    def next_landing(self) -> NDArray[np.intp]:
+        """(n, groups): the next step at which a group that is off the floor touches it; n if it never does. A group
+        on the
+        floor: now."""
+        groups = self.points.groups
+        out = np.empty((len(self), groups), dtype=np.intp)
+        for g in range(groups):
+            down = self.contact[:, self.points.group == g].any(axis=1)
+            at = np.where(down, np.arange(len(self)), len(self))
+            out[:, g] = np.minimum.accumulate(at[::-1])[::-1]
+        return out
+
+
+def runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """(start, stop) of every run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], flags.astype(int), [0]])))
+    return [(int(a), int(b)) for a, b in zip(edges[::2], edges[1::2], strict=True)]

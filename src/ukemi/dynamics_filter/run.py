@@ -1,0 +1,64 @@
+"""One run of the filter: rows of all its steps, and how it ended."""
+
+from __future__ import annotations
+
+import time as clock
+from collections.abc import Callable
+
+import numpy as np
+
+from ukemi.dynamics_filter.online import CHUNK, Follower
+from ukemi.dynamics_filter.reference import Reference
+from ukemi.dynamics_filter.result import FALL_HEIGHT, FALL_TURN, fall_of
+from ukemi.model.arrays import Array
+
+#: The run ends when the pelvis is this far from its reference [m], [rad]: what follows is lying on the floor.
+DOWN_HEIGHT, DOWN_TURN = 0.3, np.deg2rad(45)
+
+
+class Run:
+    """Rows of all steps, and how it ended."""
+
+    def __init__(
+        self, chunks: list[dict[str, Array]], reference: Reference, floor: Array, interrupted: bool, seconds: float
+    ) -> None:
+        self.floor = floor
+        names = ("q_before", "v_before", "a", "tau", "force", "impulse", "place", "down", "centroid")
+        self.rows = {name: np.concatenate([c[name][: int(c["steps"])] for c in chunks]) for name in names}
+        self.rows["q"], self.rows["v"] = self.rows.pop("q_before"), self.rows.pop("v_before")
+        last = chunks[-1]
+        k = max(int(last["steps"]) - 1, 0)
+        self.end = (last["q"][k], last["v"][k])
+        self.interrupted, self.seconds = interrupted, seconds
+        off = fall_of(reference, self.rows["q"])
+        fallen = np.flatnonzero((off[:, 0] > FALL_HEIGHT) | (off[:, 1] > FALL_TURN))
+        self.stopped = len(self.rows["q"]) < len(reference) and not interrupted
+        at = fallen[0] if len(fallen) else len(self.rows["q"]) if self.stopped else None
+        self.fell_at = None if at is None else float(at * reference.dt)
+
+
+def lies(q: Array, wanted: Array) -> bool:
+    """Whether a figure whose state is q lies on the floor, where it should be as wanted."""
+    turn = 2 * float(np.arccos(np.minimum(1.0, abs(q[3:7] @ wanted[3:7]))))
+    return bool(not np.isfinite(q).all() or abs(q[2] - wanted[2]) > DOWN_HEIGHT or turn > DOWN_TURN)
+
+
+def run_to_the_end(follower: Follower, reference: Reference, bar: Callable[[float], None]) -> Run:
+    """Until the reference ends, the figure lies on the floor, or the user has had enough."""
+    chunks: list[dict[str, Array]] = []
+    start, interrupted = clock.perf_counter(), False
+    try:
+        while follower.step < len(reference):
+            chunks.append(follower.advance(CHUNK))
+            bar(CHUNK)
+            if int(chunks[-1]["steps"]) < len(chunks[-1]["q"]):
+                break  # no longer finite
+            q, _ = follower.core.state()
+            k = min(follower.step, len(reference) - 1)
+            if lies(q, reference.q[k]):
+                break
+    except KeyboardInterrupt:
+        interrupted = True
+        if not chunks:
+            raise
+    return Run(chunks, reference, follower.floor, interrupted, clock.perf_counter() - start)

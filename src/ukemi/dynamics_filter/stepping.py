@@ -1,0 +1,95 @@
+"""A step on purpose: when a push sends the capture point out of the feet, one of them goes there.
+
+The capture point is where a pendulum of the body's height comes to rest (Pratt et al. 2006): xi = c + v / omega. It
+runs away
+from the foot that stands, xi(t) = p + (xi - p) exp(omega t); the other foot is put where it will be.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ukemi.dynamics_filter.reference import ContactPoints
+from ukemi.model.arrays import Array
+
+SWING = 0.30  # of a step [s]
+COMMIT = 0.08  # so long before it lands a foot keeps its aim [s]
+LOOK = 5  # steps of the filter between two looks
+PAUSE = 0.12  # between two steps [s]
+MARGIN = 0.005  # the capture point may come so near to the edge of the support [m]
+FARTHEST = 0.75  # a step [m]
+APART = 0.10  # feet stay so far apart, centre to centre, across their heading [m]
+LIFT = 0.06  # of a stepping foot [m]
+GRAVITY = 9.81
+
+
+@dataclass
+class Step:
+    """A foot on its way: from one shift of its place to another."""
+
+    foot: int
+    start: float
+    before: Array
+    after: Array
+
+    def shift(self, t: float) -> Array:
+        s = float(np.clip((t - self.start) / SWING, 0, 1))
+        smooth = s**3 * (10 - 15 * s + 6 * s * s)
+        return self.before + smooth * (self.after - self.before) + np.array([0, 0, 4 * LIFT * s * (1 - s)])
+
+
+def outside(points: Array, xi: Array) -> float:
+    """How far xi (2,) is outside of the hull of points (n, 2); negative inside. Infinite without points."""
+    if len(points) < 3:
+        return np.inf
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return float((ConvexHull(points).equations @ np.append(xi, 1)).max())
+    except QhullError:
+        return np.inf
+
+
+def plan_step(
+    points: ContactPoints,
+    places: Array,
+    c: Array,
+    v: Array,
+    t: float,
+    shifts: Array,
+    ahead: Array,
+    under_way: Step | None = None,
+) -> Step:
+    """The better of two steps: the one that comes nearer to where the capture point will be.
+
+    places: (points, 3) of all points, those of a foot under way as if it had not left; shifts: (feet, 3), of the
+    feet from the
+    reference; ahead: (2,), where the figure looks. under_way: a step whose aim is to be found again.
+    """
+    omega = np.sqrt(GRAVITY / max(c[2], 0.3))
+    xi = c[:2] + v[:2] / omega
+    centres = np.stack([places[points.group == g].mean(axis=0)[:2] for g in range(points.groups)])
+    left = np.array([-ahead[1], ahead[0]])
+    best: tuple[float, Step] | None = None
+    left_over = SWING if under_way is None else max(under_way.start + SWING - t, 0.0)
+    for foot in range(points.groups) if under_way is None else (under_way.foot,):
+        stand = 1 - foot
+        corners = places[(points.group == stand) & ~points.tip][:, :2]
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        p = np.clip(xi, low, high)
+        goal = p + (xi - p) * np.exp(omega * left_over)
+        # stay on the own side of the other foot
+        side = np.sign((centres[foot] - centres[stand]) @ left) or 1.0
+        across = side * float((goal - centres[stand]) @ left)
+        target = goal + max(0.0, APART - across) * side * left
+        way = target - centres[foot]
+        length = float(np.linalg.norm(way))
+        way *= min(1.0, FARTHEST / max(length, 1e-9))
+        missed = float(np.linalg.norm(centres[foot] + way - goal))
+        after = shifts[foot] + np.append(way, 0.0)
+        if best is None or missed < best[0]:
+            best = (missed, Step(foot, t if under_way is None else under_way.start, shifts[foot].copy(), after))
+    assert best is not None
+    return best[1]

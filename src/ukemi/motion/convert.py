@@ -1,0 +1,72 @@
+"""One motion file into another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ukemi.errors import InvalidInputError
+from ukemi.motion.ground_forces import write_ground_forces
+from ukemi.motion.markers import read_markers, write_trc
+from ukemi.motion.read import read_motion, write_motion
+from ukemi.motion.sampling import sample
+from ukemi.motion.tables import read_table, write_table
+
+CLIPS, MARKERS, TABLES = (".bvh", ".amc", ".npz", ".json", ".txt"), (".c3d", ".trc"), (".mot", ".sto", ".csv")
+
+
+def convert(
+    source: str | Path,
+    target: str | Path,
+    *,
+    rate: float | None = None,
+    start: float | None = None,
+    end: float | None = None,
+    **reading: Any,
+) -> dict[str, object]:
+    """Reads one file and writes the other; says what was converted.
+
+    Clips (.bvh, .amc, .npz) become .bvh, .npz, .csv or .trc; ``rate`` samples them anew [frames per second], start and
+    end cut them [s]. Markers (.c3d, .trc) become .trc, what plates measured beside them .mot, .sto or .csv, the person
+    under them .bvh or .npz. Tables (.mot, .sto, .csv) become each other. reading: options of `read_motion`.
+    """
+    file, out = Path(source), Path(target)
+    kind, wanted = file.suffix.lower(), out.suffix.lower()
+    if kind in CLIPS:
+        clip = read_motion(file, **reading)
+        first = 0 if start is None else max(0, round(start * clip.fps))
+        last = len(clip) if end is None else min(len(clip), round(end * clip.fps) + 1)
+        if first >= last:
+            raise InvalidInputError(f"{file}: nothing between {start} and {end} s: it lasts {clip.duration:g} s")
+        clip = clip[first:last]
+        if rate is not None:
+            clip = sample(clip, np.arange(int(clip.duration * rate + 1e-9) + 1) / rate, rate)
+        write_motion(clip, out)
+        return {"kind": "clip", "frames": len(clip), "fps": clip.fps, "joints": len(clip.skeleton)}
+    unused = [
+        name for name, value in {"rate": rate, "start": start, "end": end, **reading}.items() if value is not None
+    ]
+    if [name for name in unused if name not in ("up", "rest_pose", "static")]:
+        raise InvalidInputError(f"{file}: {', '.join(unused)}: only clips ({', '.join(CLIPS)}) take these")
+    if kind in MARKERS:
+        markers = read_markers(file, up=reading.get("up"))
+        if wanted == ".trc":
+            write_trc(markers, out)
+            return {"kind": "markers", "frames": len(markers), "fps": markers.fps, "markers": len(markers.names)}
+        if wanted in TABLES:
+            if markers.forces is None:
+                raise InvalidInputError(f"{file}: no force plates in it: nothing to write to {out.name}")
+            write_ground_forces(markers.forces, out)
+            return {"kind": "ground forces", "rows": len(markers.forces), "plates": len(markers.forces.names)}
+        clip = read_motion(file, up=reading.get("up"), static=reading.get("static"))
+        write_motion(clip, out)
+        return {"kind": "clip", "frames": len(clip), "fps": clip.fps, "joints": len(clip.skeleton)}
+    if kind in TABLES:
+        table = read_table(file)
+        columns = {name: table.values[:, k] for k, name in enumerate(table.names)}
+        write_table(out, table.time, columns, in_degrees=table.in_degrees, title=table.title)
+        return {"kind": "table", "rows": len(table), "columns": len(table.names)}
+    known = ", ".join((*CLIPS, *MARKERS, *TABLES))
+    raise InvalidInputError(f"{file}: expected a file that ends in {known}")

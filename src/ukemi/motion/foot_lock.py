@@ -1,0 +1,248 @@
+"""Feet that stay where they stand: kinematic repair of skating, floating and sinking before any dynamics.
+
+Every contact of a sole's point gets one place on the ground, its mean; places of points that touch together are then
+moved as little as makes them as far apart as on the sole. Points that touch aim at their places, the others keep their
+own path plus an offset that goes over from one contact to the next. Root and legs follow by damped least squares, frame
+by frame; the correction (not the motion) is then low-passed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ukemi.dynamics.kinematics import difference, integrate, jacobian, link_poses
+from ukemi.model.arrays import Array
+from ukemi.model.model import Model
+from ukemi.motion.footfalls import (
+    Contacts,
+    Footed,
+    FootfallSettings,
+    FootMeasures,
+    foot_measures,
+    footfalls,
+    runs,
+    sole_points,
+)
+from ukemi.motion.soles import Height, Sole, above_ground
+from ukemi.motion.trajectory import low_pass
+
+#: Frames that are solved at once: more need more memory and are no faster.
+AT_ONCE = 1000
+#: Sweeps over the distances between anchors.
+ROUNDS = 50
+#: How far an anchor may move from the mean place of its contact [m].
+FARTHEST = 0.06
+
+
+@dataclass(frozen=True)
+class FootLockSettings:
+    clearance: float = 0.015  # of a swinging foot [m]
+    #: the clearance is reached this long after lift-off, and kept until this long before touch-down [s]
+    ramp: float = 0.1
+    cutoff: float = 10.0  # of the correction [Hz]
+    #: weights of points that swing (points that stand: 1), and of staying as it was: root [per m], joints [per rad]
+    swing: float = 0.1
+    root: float = 0.1
+    joints: float = 0.01
+    iterations: int = 8
+    #: the low-pass moves feet off their places again; the whole is repeated
+    rounds: int = 3
+
+
+@dataclass(frozen=True, eq=False)
+class LockedFeet:
+    """q (frames, nq) with feet that stand; contacts (frames, feet, 4); anchors (frames, feet, 4, 3): where the points
+    that touch should be (NaN where none touches); what was wrong before and what is left."""
+
+    q: Array
+    contacts: Contacts
+    anchors: Array
+    before: FootMeasures
+    after: FootMeasures
+
+
+def lock_feet(
+    figure: Footed,
+    q: ArrayLike,
+    fps: float,
+    *,
+    contacts: Contacts | None = None,
+    settings: FootLockSettings | None = None,
+    footfall: FootfallSettings | None = None,
+    height: Height | None = None,
+) -> LockedFeet:
+    """The motion q (frames, nq) with its feet held where they stand.
+
+    contacts: which sole points touch; by default found by `footfalls`. height: of the ground under places (..., 2).
+    """
+    s = FootLockSettings() if settings is None else settings
+    model, soles = figure.model, list(figure.soles.values())
+    start = np.array(q, dtype=np.float64)
+    points = sole_points(model, soles, start)
+    touching = footfalls(points, fps, settings=footfall, height=height) if contacts is None else np.asarray(contacts)
+    anchors, touching = contact_anchors(points, touching, soles, height)
+    targets = foot_targets(points, touching, anchors, fps, s, height)
+    weights = np.where(touching, 1.0, s.swing)[..., None].repeat(3, axis=-1)
+    columns = _leg_columns(model, soles)
+    result = start
+    for _ in range(s.rounds):
+        pieces = [slice(k, k + AT_ONCE) for k in range(0, len(start), AT_ONCE)]
+        reached = np.concatenate(
+            [_follow(model, soles, result[p], start[p], targets[p], weights[p], columns, s, height) for p in pieces]
+        )
+        correction = low_pass(difference(model, start, reached), fps, s.cutoff)
+        result = integrate(model, start, correction, 1.0)
+    return LockedFeet(
+        result,
+        touching,
+        anchors,
+        foot_measures(points, touching, fps, height=height),
+        foot_measures(sole_points(model, soles, result), touching, fps, height=height),
+    )
+
+
+def contact_anchors(
+    points: Array, contacts: Contacts, soles: list[Sole], height: Height | None = None
+) -> tuple[Array, Contacts]:
+    """(frames, feet, 4, 3): one place per contact of a point, NaN where it does not touch; and the contacts that could
+    be kept: one that would have to move by more than `FARTHEST` contradicts the others and is dropped."""
+    anchors = np.full(points.shape, np.nan)
+    kept = np.array(contacts)
+    for foot, sole in enumerate(soles):
+        apart = np.linalg.norm(sole.points[:, None] - sole.points, axis=-1)
+        stands: Contacts = np.any(kept[:, foot], axis=-1)
+        for first, last in runs(stands):
+            stays = [
+                _Stay(k, first + a, first + b)
+                for k in range(len(sole.points))
+                for a, b in runs(kept[first:last, foot, k])
+            ]
+            while stays:
+                means = np.array([points[s.first : s.end, foot, s.point, :2].mean(axis=0) for s in stays])
+                places = _rigid(means, stays, apart)
+                moved = np.linalg.norm(places - means, axis=1)
+                worst = int(moved.argmax())
+                if moved[worst] <= FARTHEST:
+                    break
+                gone = stays.pop(worst)
+                kept[gone.first : gone.end, foot, gone.point] = False
+            for stay, place in zip(stays, places if stays else (), strict=True):
+                z = 0.0 if height is None else height(place)
+                anchors[stay.first : stay.end, foot, stay.point] = (*place, z)
+    return anchors, kept
+
+
+@dataclass(frozen=True)
+class _Stay:
+    """A contact of one point of a sole, from the first frame to before the end."""
+
+    point: int
+    first: int
+    end: int
+
+    def meets(self, other: _Stay) -> bool:
+        return self.point != other.point and self.first < other.end and other.first < self.end
+
+
+def _rigid(means: Array, stays: list[_Stay], apart: Array) -> Array:
+    """Places near the means such that those that touch together are as far apart as on the sole."""
+    places = means.copy()
+    pairs = [(i, j) for i in range(len(stays)) for j in range(i) if stays[i].meets(stays[j])]
+    give = np.array([1.0 / (s.end - s.first) for s in stays])  # what lasts longer moves less
+    for _ in range(ROUNDS):
+        for i, j in pairs:
+            way = places[i] - places[j]
+            now = float(np.hypot(*way))
+            if now > 1e-9:
+                change = (apart[stays[i].point, stays[j].point] / now - 1) / (give[i] + give[j]) * way
+                places[i] += give[i] * change
+                places[j] -= give[j] * change
+    return places
+
+
+def foot_targets(
+    points: Array, contacts: Contacts, anchors: Array, fps: float, s: FootLockSettings, height: Height | None
+) -> Array:
+    """Where every point should be: at its anchor, or on its way shifted by offsets that go over between stances."""
+    targets = points.copy()
+    frames = np.arange(len(points))
+    for foot in range(points.shape[1]):
+        stands: Contacts = np.any(contacts[:, foot], axis=-1)
+        rise = s.clearance * np.minimum(1.0, _distance_to(stands) / max(s.ramp * fps, 1.0))
+        for k in range(points.shape[2]):
+            on = contacts[:, foot, k]
+            if on.any():
+                offset = (anchors - points)[:, foot, k]
+                shift = np.stack([np.interp(frames, frames[on], offset[on, axis]) for axis in range(3)], axis=1)
+                targets[:, foot, k] += shift
+            ground = 0.0 if height is None else height(targets[:, foot, k, :2])
+            lowest = ground + np.where(stands, 0.0, rise)
+            targets[:, foot, k, 2] = np.maximum(targets[:, foot, k, 2], lowest)
+            targets[on, foot, k] = anchors[on, foot, k]
+    return targets
+
+
+def _distance_to(flags: Contacts) -> Array:
+    """Frames to the nearest true value."""
+    frames = np.arange(len(flags), dtype=np.float64)
+    before = np.maximum.accumulate(np.where(flags, frames, -np.inf))
+    after = np.minimum.accumulate(np.where(flags, frames, np.inf)[::-1])[::-1]
+    return np.minimum(frames - before, after - frames)
+
+
+def _leg_columns(model: Model, soles: list[Sole]) -> list[int]:
+    """Velocities of the root and of all joints from it to the feet."""
+    chosen = set(range(model.nv)[model.links[0].v])
+    for sole in soles:
+        link = model.link(sole.link)
+        while link.parent is not None:
+            chosen |= set(range(model.nv)[link.v])
+            link = link.parent
+    return sorted(chosen)
+
+
+def _follow(
+    model: Model,
+    soles: list[Sole],
+    q: Array,
+    start: Array,
+    targets: Array,
+    weights: Array,
+    columns: list[int],
+    s: FootLockSettings,
+    height: Height | None,
+) -> Array:
+    """Damped least squares, all frames at once: sum w |target - p|^2 + |stay (q - start)|^2."""
+    stay = np.array([s.root if column < 6 else s.joints for column in columns])
+    for _ in range(s.iterations):
+        J, p = _point_jacobians(model, soles, q)
+        root = np.sqrt(weights)
+        sunk = above_ground(p, height) < 0.0
+        root[..., 2] = np.where(sunk, 1.0, root[..., 2])  # what is in the ground has to rise
+        J = root.reshape(len(q), -1)[:, :, None] * J[:, :, columns]
+        e = (root * (targets - p)).reshape(len(q), -1)
+        away = difference(model, start, q)[:, columns]
+        H = np.einsum("fri,frj->fij", J, J) + np.diag(stay**2)
+        g = np.einsum("fri,fr->fi", J, e) - stay**2 * away
+        step = np.zeros((len(q), model.nv))
+        step[:, columns] = np.linalg.solve(H, g[..., None])[..., 0]
+        q = integrate(model, q, step, 1.0)
+    return q
+
+
+def _point_jacobians(model: Model, soles: list[Sole], q: Array) -> tuple[Array, Array]:
+    """(frames, 3 per point, nv) and the points (frames, feet, 4, 3)."""
+    X = link_poses(model, q)
+    rows, places = [], []
+    for sole in soles:
+        X_WL = X[:, model.link_index(sole.link)]
+        J = jacobian(model, q, sole.link)
+        r = np.einsum("fij,pj->fpi", X_WL[:, :3, :3], sole.points)
+        # velocity of a point: v + w x r
+        rows.append(J[:, None, :3] + np.cross(np.moveaxis(J[:, None, 3:], -1, -2), r[:, :, None]).swapaxes(-1, -2))
+        places.append(r + X_WL[:, None, :3, 3])
+    J_points = np.concatenate(rows, axis=1)
+    return J_points.reshape(len(q), -1, model.nv), np.stack(places, axis=1)

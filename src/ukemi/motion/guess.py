@@ -1,0 +1,86 @@
+"""What motion files do not say: which way is up, how long a unit is, whether the first frame is an added rest pose."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ukemi.motion.clip import Clip
+from ukemi.motion.rotations import angle_between
+
+#: Metres per unit. The CMU captures are in 1/0.45 inch (`length 0.45` in their ASF files).
+UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254, "foot": 0.3048, "cmu": 0.0254 / 0.45}
+#: The longest way from the root to a tip, along the bones, of an adult: 1.1 to 1.4 m on the skeletons seen (legs with
+#: toes, or spine and arm with fingers).
+LONGEST_WAY = 1.25
+
+
+def guess_unit(clip: Clip) -> float:
+    """Metres per unit: the one that makes the longest way from the root to a tip most like an adult's.
+
+    Neighbouring units differ by 2.2 or more, so figures of 0.85 to 1.85 m longest way are told apart.
+    """
+    longest = _longest_way(clip)
+    if longest <= 0:
+        return 1.0
+    return min(UNITS.values(), key=lambda unit: abs(np.log(unit * longest / LONGEST_WAY)))
+
+
+def body_root(clip: Clip) -> int:
+    """The joint that carries the body: the root, or the one that moves on a root that stays on the floor."""
+    bones = np.linalg.norm(clip.skeleton.offsets[1:], axis=1).sum()
+    moving = [j for j, place in clip.translations.items() if j and np.ptp(place, axis=0).max() > 0.05 * bones]
+    return moving[0] if moving else 0
+
+
+def _below(clip: Clip, top: int) -> list[int]:
+    """The joint and all that hang on it."""
+    inside = {top}
+    for j, parent in enumerate(clip.skeleton.parents):
+        if parent in inside:
+            inside.add(j)
+    return sorted(inside)
+
+
+def _longest_way(clip: Clip) -> float:
+    skeleton, top = clip.skeleton, body_root(clip)
+    reach = {top: 0.0}
+    for j in _below(clip, top)[1:]:
+        reach[j] = reach[skeleton.parents[j]] + float(np.linalg.norm(skeleton.offsets[j]))
+    tips = [reach[j] + float(np.linalg.norm(p)) for j, p in skeleton.ends if j in reach]
+    return max([*reach.values(), *tips])
+
+
+def guess_up(clip: Clip) -> str:
+    """``"y"`` or ``"z"``: the axis along which the body is longest in most frames.
+
+    Measured as the median spread of all joints along each axis of the file (the clip must still be in them).
+    """
+    some = np.unique(np.linspace(0, len(clip) - 1, min(len(clip), 200)).astype(int))
+    body = clip.positions[some][:, _below(clip, body_root(clip))]
+    spread = np.median(np.ptp(body, axis=1), axis=0)
+    return "y" if spread[1] >= spread[2] else "z"
+
+
+def whole_fps(frame_time: float, decimals: int) -> float:
+    """1 / frame_time; the whole number whose inverse is written so, if there is one (0.0083333 is 120)."""
+    whole = round(1.0 / frame_time)
+    if whole >= 1 and abs(1.0 / whole - frame_time) < 10.0**-decimals:
+        return float(whole)
+    return 1.0 / frame_time
+
+
+def added_rest_pose(clip: Clip) -> bool:
+    """Whether frame 0 is a pose that a converter put before the motion.
+
+    Either it is written in whole degrees where the motion is not, or the body jumps out of it: the joints turn by more
+    than 5 degrees on average to the next frame, and five times more than between any two others.
+    """
+    if len(clip) < 3:
+        return False
+    if clip.raw is not None:
+        turns = [n.endswith("rotation") for names in clip.layout.channels for n in names]
+        whole = (clip.raw[:2, turns] == np.round(clip.raw[:2, turns])).mean(axis=1)
+        if whole[0] > 0.95 and whole[1] < 0.5 and np.abs(clip.raw[0, turns]).max(initial=0) > 0:
+            return True
+    steps = angle_between(clip.rotations[1:], clip.rotations[:-1]).mean(axis=1)
+    return bool(steps[0] > np.deg2rad(5) and steps[0] > 5 * steps[1:].max())

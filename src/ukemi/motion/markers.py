@@ -1,0 +1,211 @@
+"""Marker captures: TRC and C3D files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ukemi.errors import FileFormatError, InvalidInputError, UkemiError, UnknownNameError
+from ukemi.model.arrays import Array, frozen, positive
+from ukemi.motion.ground_forces import GroundForces, from_opensim
+from ukemi.motion.text import read_text
+
+#: Metres per unit of a marker file.
+UNITS = {"mm": 0.001, "cm": 0.01, "m": 1.0}
+
+
+@dataclass(frozen=True, eq=False)
+class Markers:
+    """Points on a body over time, z up.
+
+    names: of the markers. fps: frames per second. positions: (frames, markers, 3) [m], NaN where a marker was not seen.
+    start: time of the first frame [s]. forces: what plates measured, or None.
+    """
+
+    names: tuple[str, ...]
+    fps: float
+    positions: Array
+    start: float = 0.0
+    forces: GroundForces | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fps", positive("Markers.fps", self.fps))
+        p = np.asarray(self.positions, dtype=np.float64)
+        if p.ndim != 3 or p.shape[1:] != (len(self.names), 3) or len(p) == 0:
+            raise InvalidInputError(f"Markers.positions: expected (frames, {len(self.names)}, 3), got shape {p.shape}")
+        p = np.where(np.isfinite(p.sum(axis=-1, keepdims=True)), p, np.nan)  # seen whole or not at all
+        object.__setattr__(self, "positions", frozen(p))
+
+    def __getitem__(self, name: str) -> Array:
+        """(frames, 3) of one marker."""
+        try:
+            return self.positions[:, self.names.index(name)]
+        except ValueError:
+            raise UnknownNameError("marker", name, self.names) from None
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    @property
+    def time(self) -> Array:
+        return self.start + np.arange(len(self)) / self.fps
+
+    @property
+    def missing(self) -> float:
+        """The share of marker samples that were not seen."""
+        return float(np.isnan(self.positions[..., 0]).mean())
+
+
+def read_markers(path: str | Path, *, up: str | None = None) -> Markers:
+    """Markers from a .trc or .c3d file. up: ``"y"`` or ``"z"``; by default the axis along which the body is longest.
+
+    Raises:
+        FileFormatError: a file that cannot be read. UkemiError: C3D files need the package ezc3d.
+    """
+    file = Path(path)
+    if up not in (None, "y", "z"):
+        raise InvalidInputError(f"up: expected 'y' or 'z', got {up!r}")
+    extension = file.suffix.lower()
+    if extension == ".trc":
+        return _read_trc(file, up)
+    if extension == ".c3d":
+        return _read_c3d(file, up)
+    raise InvalidInputError(f"{file}: expected a marker file that ends in .trc or .c3d")
+
+
+def _upright(p: Array, up: str | None) -> tuple[Array, bool]:
+    """Turned to z up (from y up about x), and whether it was."""
+    if up is None:
+        seen = p[~np.isnan(p[..., 0]).all(axis=1)]
+        spread = np.median(np.nanmax(seen, axis=1) - np.nanmin(seen, axis=1), axis=0) if len(seen) else np.ones(3)
+        up = "y" if spread[1] > spread[2] else "z"
+    return (from_opensim(p), True) if up == "y" else (p, False)
+
+
+# --- TRC --------------------------------------------------------------------------------------------------------------
+def _read_trc(file: Path, up: str | None) -> Markers:
+    lines = [line.rstrip("\t ") for line in read_text(file).splitlines()]
+    if not lines or not lines[0].startswith("PathFileType") or len(lines) < 6:
+        raise FileFormatError(file, 1, "expected a TRC file that begins with PathFileType and five lines of header")
+    keys, values = lines[1].split(), lines[2].split()
+    header = dict(zip(keys, values, strict=False))
+    unit = UNITS.get(header.get("Units", "").lower())
+    if unit is None:
+        raise FileFormatError(file, 3, f"Units {header.get('Units')!r}: expected mm, cm or m")
+    names = lines[3].split("\t")
+    if len(names) < 3:
+        names = lines[3].split()
+    labels = tuple(name.strip() for name in names[2:] if name.strip())
+    rate = _number(file, 3, "DataRate", header.get("DataRate", ""))
+    rows, times = [], []
+    for number, line in enumerate(lines[5:], 6):
+        if not line.strip():
+            continue
+        cells = line.split("\t") if "\t" in line else line.split()
+        cells = [cell.strip() for cell in cells] + [""] * (2 + 3 * len(labels) - len(cells))
+        if len(cells) > 2 + 3 * len(labels):
+            raise FileFormatError(file, number, f"expected {len(labels)} markers, got {(len(cells) - 2) / 3:g}")
+        times.append(_number(file, number, "Time", cells[1]))
+        rows.append([_number(file, number, "marker", cell, missing=True) for cell in cells[2:]])
+    if not rows or not labels:
+        raise FileFormatError(file, len(lines), "no frames of markers")
+    p = unit * np.array(rows).reshape(len(rows), len(labels), 3)
+    p[(p == 0).all(axis=-1)] = np.nan  # how some programs write a marker that was not seen
+    p[np.isnan(p).any(axis=-1)] = np.nan
+    return Markers(_unique(labels), rate, _upright(p, up)[0], times[0], None, file.stem)
+
+
+def _number(file: Path, line: int, what: str, text: str, *, missing: bool = False) -> float:
+    if missing and text.lower() in ("", "nan"):
+        return float("nan")
+    try:
+        value = float(text)
+    except ValueError:
+        raise FileFormatError(file, line, f"{what}: expected a number, got {text[:40]!r}") from None
+    if not np.isfinite(value):
+        raise FileFormatError(file, line, f"{what}: expected a finite number, got {text}")
+    return value
+
+
+def _unique(names: tuple[str, ...]) -> tuple[str, ...]:
+    uses: dict[str, int] = {}
+    out = []
+    for name in names:
+        uses[name] = uses.get(name, 0) + 1
+        out.append(name if uses[name] == 1 else f"{name}_{uses[name]}")
+    return tuple(out)
+
+
+def write_trc(markers: Markers, path: str | Path) -> Path:
+    """Writes markers for OpenSim: metres, y up."""
+    file = Path(path)
+    p = np.stack([markers.positions[..., 0], markers.positions[..., 2], -markers.positions[..., 1]], axis=-1)
+    n, rate = len(markers), f"{markers.fps:.12g}"
+    with file.open("w", encoding="utf-8", newline="\n") as stream:
+        stream.write(f"PathFileType\t4\t(X/Y/Z)\t{file.name}\n")
+        stream.write(
+            "DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\tOrigDataRate\tOrigDataStartFrame\tOrigNumFrames\n"
+        )
+        stream.write(f"{rate}\t{rate}\t{n}\t{len(markers.names)}\tm\t{rate}\t1\t{n}\n")
+        stream.write("Frame#\tTime\t" + "\t\t\t".join(markers.names) + "\n")
+        axes = "\t".join(f"X{k}\tY{k}\tZ{k}" for k in range(1, len(markers.names) + 1))
+        stream.write(f"\t\t{axes}\n\n")
+        for k, (time, row) in enumerate(zip(markers.time, p, strict=True), 1):
+            cells = "\t".join("nan" if np.isnan(x) else repr(float(x)) for x in row.ravel())
+            stream.write(f"{k}\t{time:.9g}\t{cells}\n")
+    return file
+
+
+# --- C3D --------------------------------------------------------------------------------------------------------------
+def _read_c3d(file: Path, up: str | None) -> Markers:
+    try:
+        import ezc3d
+    except ImportError:
+        raise UkemiError(f"{file}: C3D files need the package ezc3d: pip install ukemi[c3d]") from None
+    if not file.is_file():
+        raise FileFormatError(file, None, "no such file")
+    try:
+        c3d: Any = ezc3d.c3d(str(file), extract_forceplat_data=True)
+    except Exception as cause:  # ezc3d raises whatever its C++ throws
+        raise FileFormatError(file, None, f"expected a C3D file: {cause}") from cause
+    point = c3d["parameters"]["POINT"]
+    names = tuple(str(label).strip() for label in point["LABELS"]["value"])
+    rate = float(point["RATE"]["value"][0])
+    unit = UNITS.get(str((point.get("UNITS", {}).get("value") or ["mm"])[0]).strip().lower(), 0.001)
+    data = np.asarray(c3d["data"]["points"], dtype=np.float64)
+    p = unit * np.moveaxis(data[:3, : len(names)], 0, -1).swapaxes(0, 1)
+    if p.size == 0:
+        raise FileFormatError(file, None, "no markers in it")
+    residuals = np.asarray(c3d["data"]["meta_points"]["residuals"])[0, : len(names)].T
+    p[residuals < 0] = np.nan  # how the format marks what was not seen
+    places, turned = _upright(p, up)
+    first = float(c3d["header"]["points"]["first_frame"])
+    start = first / rate
+    forces = _plates(c3d, turned, start)
+    return Markers(_unique(names), rate, places, start, forces, file.stem)
+
+
+def _plates(c3d: Any, turned: bool, start: float) -> GroundForces | None:
+    """Forces of the plates on the feet, in the axes of the markers; offsets of unloaded plates are left in."""
+    plates = c3d["data"].get("platform", [])
+    if not plates:
+        return None
+    rate = float(c3d["parameters"]["ANALOG"]["RATE"]["value"][0])
+    force, point, torque = [], [], []
+    for plate in plates:
+        length = UNITS.get(str(plate["unit_position"]).lower(), 0.001)
+        moment = length if "mm" in str(plate["unit_moment"]).lower() else 1.0
+        force.append(np.asarray(plate["force"]).T)
+        point.append(length * np.nan_to_num(np.asarray(plate["center_of_pressure"]).T))
+        torque.append(moment * np.nan_to_num(np.asarray(plate["Tz"]).T))
+    f, p, n = (np.stack(values, axis=1) for values in (force, point, torque))
+    if turned:
+        f, p, n = from_opensim(f), from_opensim(p), from_opensim(n)
+    if f[..., 2].sum() < 0:  # some laboratories store what the foot does to the plate
+        f, n = -f, -n
+    names = tuple(str(k + 1) for k in range(len(plates)))
+    return GroundForces(start + np.arange(len(f)) / rate, names, f, p, n)

@@ -1,0 +1,123 @@
+"""read_motion and write_motion: a motion from a file and back, whatever its format."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ukemi.errors import InvalidInputError
+from ukemi.model.arrays import positive
+
+if TYPE_CHECKING:
+    from ukemi.motion.clip import Clip
+
+REST_POSES = ("auto", "keep", "drop")
+
+
+def read_motion(
+    path: str | os.PathLike[str],
+    *,
+    unit: str | float | None = None,
+    up: str | None = None,
+    rest_pose: str = "auto",
+    fps: float | None = None,
+    skeleton: str | os.PathLike[str] | None = None,
+    static: str | os.PathLike[str] | None = None,
+) -> Clip:
+    """A clip from a motion file: .bvh, .amc with its .asf, .npz, markers (.c3d, .trc), or DeepMimic's .json or .txt.
+
+    Markers become a skeleton between joint centres (`ukemi.motion.marker_clip`); `ukemi.motion.markers` gives them as
+    they are, with what force plates measured. `ukemi.motion.tables` reads OpenSim's tables (.mot, .sto).
+
+    Args:
+        path: the file.
+        unit: ``"m"``, ``"cm"``, ``"mm"``, ``"inch"``, ``"foot"``, ``"cmu"`` (1/0.45 inch) or metres per unit; by
+            default what makes the body most like an adult's in size.
+        up: ``"y"`` or ``"z"``; by default the axis along which the body is longest.
+        rest_pose: whether frame 0 is an added rest pose: ``"drop"`` it, ``"keep"`` it, or find out (``"auto"``).
+        fps: frames per second, where the file does not say it (AMC: 120) or says it wrongly.
+        skeleton: the .asf file of an .amc; by default the one beside it with its name or subject number.
+        static: a standing trial (.c3d, .trc) with markers on knees and ankles, where the motion has none there.
+
+    Raises:
+        FileFormatError: a file that cannot be read; the message begins with file:line.
+        InvalidInputError: an extension that no reader takes, or an impossible option.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise InvalidInputError(f"read_motion: expected a path, got {path!r}")
+    file = Path(path)
+    scale = _unit(unit)
+    if up not in (None, "y", "z"):
+        raise InvalidInputError(f"up: expected 'y' or 'z', got {up!r}")
+    if rest_pose not in REST_POSES:
+        raise InvalidInputError(f"rest_pose: expected one of {', '.join(REST_POSES)}, got {rest_pose!r}")
+    rate = None if fps is None else positive("fps", fps)
+    extension = file.suffix.lower()
+    if extension == ".bvh":
+        from ukemi.motion.bvh import read_bvh
+
+        return read_bvh(file, unit=scale, up=up, rest_pose=rest_pose, fps=rate)
+    if extension == ".amc":
+        from ukemi.motion.amc import read_amc
+
+        return read_amc(file, None if skeleton is None else Path(skeleton), unit=scale, up=up, fps=rate)
+    if extension == ".npz":
+        from ukemi.motion.archive import read_npz
+
+        return read_npz(file)
+    if extension in (".c3d", ".trc"):
+        from ukemi.motion.marker_clip import clip_from_markers
+        from ukemi.motion.markers import read_markers
+
+        return clip_from_markers(read_markers(file, up=up), None if static is None else read_markers(Path(static)))
+    if extension in (".json", ".txt"):
+        from ukemi.motion.deepmimic import read_deepmimic
+
+        return read_deepmimic(file, rate)
+    hint = "; ukemi.motion.tables.read_table reads what is in it" if extension in (".mot", ".sto") else ""
+    raise InvalidInputError(f"{file}: expected a motion file that ends in .bvh, .amc, .npz, .c3d, .trc or .json{hint}")
+
+
+def _unit(unit: str | float | None) -> float | None:
+    from ukemi.motion.guess import UNITS
+
+    if unit is None:
+        return None
+    if isinstance(unit, str):
+        if unit not in UNITS:
+            raise InvalidInputError(f"unit: expected one of {', '.join(UNITS)} or metres per unit, got {unit!r}")
+        return UNITS[unit]
+    return positive("unit", unit)
+
+
+def write_motion(clip: Clip, path: str | os.PathLike[str]) -> Path:
+    """Writes a clip; returns the path.
+
+    .bvh: in its own layout, unchanged motions to the last digit. .npz: everything, exactly. .csv: places of joints that
+    move and all rotations (w, x, y, z) over time. .trc: places of all joints as markers, for OpenSim.
+    """
+    file = Path(path)
+    extension = file.suffix.lower()
+    if extension == ".bvh":
+        from ukemi.motion.bvh_writer import write_bvh
+
+        return write_bvh(clip, file)
+    if extension == ".npz":
+        from ukemi.motion.archive import write_npz
+
+        return write_npz(clip, file)
+    if extension == ".csv":
+        from ukemi.motion.tables import write_table
+
+        columns = {}
+        for j, name in enumerate(clip.skeleton.names):
+            for k, axis in enumerate("xyz" if j in clip.translations else ""):
+                columns[f"{name}.{axis}"] = clip.translations[j][:, k]
+            columns |= {f"{name}.q{axis}": clip.rotations[:, j, k] for k, axis in enumerate("wxyz")}
+        return write_table(file, clip.time, columns)
+    if extension == ".trc":
+        from ukemi.motion.markers import Markers, write_trc
+
+        return write_trc(Markers(clip.skeleton.names, clip.fps, clip.positions, name=clip.name), file)
+    raise InvalidInputError(f"{file}: expected a file that ends in .bvh, .npz, .csv or .trc")

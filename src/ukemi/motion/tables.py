@@ -1,0 +1,119 @@
+"""Tables over time, as OpenSim writes them (.mot, .sto), and as CSV."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ukemi.errors import FileFormatError, InvalidInputError, UnknownNameError
+from ukemi.model.arrays import Array, frozen
+from ukemi.motion.text import finite_numbers, read_text
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Columns over time. time: (rows,) [s]; names: of the columns without time; values: (rows, columns)."""
+
+    time: Array
+    names: tuple[str, ...]
+    values: Array
+    in_degrees: bool = False
+    title: str = ""
+
+    def __getitem__(self, name: str) -> Array:
+        try:
+            return self.values[:, self.names.index(name)]
+        except ValueError:
+            raise UnknownNameError("column", name, self.names) from None
+
+    def __len__(self) -> int:
+        return len(self.time)
+
+    def in_radians(self) -> Table:
+        """OpenSim's coordinates with angles in radians; columns that end in tx, ty or tz are lengths and stay."""
+        if not self.in_degrees:
+            return self
+        angles = [not name.endswith(("_tx", "_ty", "_tz")) for name in self.names]
+        values = np.where(angles, np.deg2rad(self.values), self.values)
+        return replace(self, values=frozen(values), in_degrees=False)
+
+    @property
+    def fps(self) -> float:
+        """Rows per second."""
+        return (len(self) - 1) / float(self.time[-1] - self.time[0]) if len(self) > 1 else 1.0
+
+
+def read_table(path: str | Path) -> Table:
+    """A table from a .mot, .sto or .csv file."""
+    file = Path(path)
+    lines = read_text(file).splitlines()
+    if file.suffix.lower() == ".csv":
+        return _rows(file, lines, 0, ",", "", False)
+    title = lines[0].split("\t")[0].strip() if lines else ""
+    degrees = False
+    for number, line in enumerate(lines):
+        key, _, value = line.strip().replace(" ", "").partition("=")
+        if key.lower() == "indegrees":
+            degrees = value.strip().lower() == "yes"
+        if key.lower() == "endheader":
+            return _rows(file, lines, number + 1, None, title, degrees)
+    raise FileFormatError(file, None, "no line 'endheader': expected an OpenSim table (.mot, .sto)")
+
+
+def _rows(file: Path, lines: list[str], start: int, separator: str | None, title: str, degrees: bool) -> Table:
+    while start < len(lines) and not lines[start].strip():
+        start += 1
+    if start >= len(lines):
+        raise FileFormatError(file, max(1, len(lines)), "the file ends here: expected the names of the columns")
+    names = [name.strip() for name in lines[start].split(separator) if name.strip()]
+    if not names or names[0].lower() != "time":
+        raise FileFormatError(file, start + 1, f"expected columns that begin with time, got {lines[start][:60]!r}")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise FileFormatError(file, start + 1, f"column {twice!r} stands there twice")
+    rows = [
+        finite_numbers(file, k + 1, "row", lines[k].split(separator), len(names))
+        for k in range(start + 1, len(lines))
+        if lines[k].strip()
+    ]
+    if not rows:
+        raise FileFormatError(file, start + 1, "no rows")
+    table = np.array(rows)
+    if (np.diff(table[:, 0]) <= 0).any():
+        late = int(np.argmax(np.diff(table[:, 0]) <= 0))
+        raise FileFormatError(
+            file, None, f"time {table[late + 1, 0]:g} s follows {table[late, 0]:g} s: expected growing times"
+        )
+    return Table(frozen(table[:, 0]), tuple(names[1:]), frozen(table[:, 1:]), degrees, title)
+
+
+def write_table(
+    path: str | Path, time: ArrayLike, columns: Mapping[str, ArrayLike], *, in_degrees: bool = False, title: str = ""
+) -> Path:
+    """Writes columns over time as .csv, or as .mot or .sto for OpenSim; numbers as short as they read back exactly."""
+    file = Path(path)
+    names: Sequence[str] = ["time", *columns]
+    values = np.column_stack([np.asarray(time, dtype=np.float64), *(np.asarray(c) for c in columns.values())])
+    if not np.isfinite(values).all():
+        bad = names[int(np.argmax(~np.isfinite(values).all(axis=0)))]
+        raise InvalidInputError(f"write_table: column {bad!r}: expected finite numbers")
+    extension = file.suffix.lower()
+    if extension not in (".csv", ".mot", ".sto"):
+        raise InvalidInputError(f"{file}: expected a file that ends in .csv, .mot or .sto")
+    rows = ([repr(float(x)) for x in row] for row in values)
+    with file.open("w", encoding="utf-8", newline="") as stream:
+        if extension == ".csv":
+            writer = csv.writer(stream, lineterminator="\n")
+            writer.writerow(names)
+            writer.writerows(rows)
+            return file
+        degrees = "yes" if in_degrees else "no"
+        stream.write(f"{title or file.stem}\nversion=1\nnRows={len(values)}\nnColumns={len(names)}\n")
+        stream.write(f"inDegrees={degrees}\nendheader\n" + "\t".join(names) + "\n")
+        stream.writelines("\t".join(row) + "\n" for row in rows)
+    return file

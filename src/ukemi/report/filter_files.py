@@ -1,0 +1,98 @@
+"""Everything that `ukemi filter` writes: motion, states, torques, ground forces, a page that shows them."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from html import escape
+from pathlib import Path
+
+import numpy as np
+
+from ukemi.dynamics_filter.result import FilterResult
+from ukemi.motion.ground_forces import write_ground_forces
+from ukemi.motion.read import write_motion
+from ukemi.motion.tables import write_table
+from ukemi.report.filter_plots import plots, side_by_side
+
+#: OpenSim's guideline for a good result (Hicks et al., J. Biomech. Eng. 137, 2015), beside ours.
+GUIDELINES = {
+    "residual_bw": ("largest residual force", "5 % of the largest ground force"),
+    "joint_rms_deg": ("joints, RMS", "below 2 degrees is good, 2 to 5 acceptable"),
+    "com_rms_cm": ("centre of mass, RMS", "below 2 cm is good, 2 to 4 acceptable (for marker errors)"),
+}
+
+
+def write_all(result: FilterResult, folder: str | Path, *, animation: bool = True) -> dict[str, str]:
+    """Writes motion.bvh, states.npz, torques.csv, ground_forces.csv and .mot, report.html, motion.gif; kind -> file."""
+    out = Path(folder)
+    out.mkdir(parents=True, exist_ok=True)
+    files: dict[str, Path] = {}
+    if result.figure is not None:
+        files["bvh"] = Path(write_motion(result.motion, out / "motion.bvh"))
+    model = result.reference.model
+    files["states"] = out / "states.npz"
+    np.savez_compressed(
+        files["states"],
+        time=result.time,
+        q=result.q,
+        v=result.v,
+        a=result.a,
+        tau=result.tau,
+        force=result.force,
+        impulse=result.impulse,
+        place=result.place,
+        contact=result.contact,
+        q_reference=result.reference.q[: len(result)],
+    )
+    names = [
+        f"{link.joint_name}_{axis}" if link.joint.nv > 1 else link.joint_name
+        for link in model.links[1:]
+        for axis in "xyzabc"[: link.joint.nv]
+    ]
+    columns = dict(zip(names, result.torques.T, strict=True))
+    files["torques"] = write_table(out / "torques.csv", result.time, columns)
+    files["ground_forces"] = write_ground_forces(result.ground_forces, out / "ground_forces.csv")
+    files["ground_forces_opensim"] = write_ground_forces(result.ground_forces, out / "ground_forces.mot")
+    if animation:
+        files["animation"] = side_by_side(result, out / "motion.gif")
+    files["report"] = write_report(result, out / "report.html", files.get("animation"))
+    return {kind: str(path) for kind, path in files.items()}
+
+
+def write_report(result: FilterResult, path: str | Path, animation: Path | None = None) -> Path:
+    """One page with everything in it: numbers, plots, the animation."""
+    q = result.quality
+    title = result.figure.clip.name if result.figure is not None else result.reference.model.name
+    state = f"fell at {q.fell_at:.2f} s" if q.fell_at is not None else "stayed up to the last frame"
+    rows = [
+        ("settings", q.preset, ""),
+        ("end", state, "pelvis within 8 cm and 10 degrees of the reference"),
+        ("largest residual force at the root", f"{q.residual_bw:.1e} body weights", GUIDELINES["residual_bw"][1]),
+        ("joints, RMS", f"{q.joint_rms_deg:.2f} degrees", GUIDELINES["joint_rms_deg"][1]),
+        ("centre of mass, RMS", f"{q.com_rms_cm:.2f} cm", GUIDELINES["com_rms_cm"][1]),
+        ("skate per frame", f"{q.skate_before_mm:.2f} mm before, {q.skate_mm:.3f} mm after", "below 1 mm"),
+        ("penetration", f"{q.penetration_before_mm:.1f} mm before, {q.penetration_mm:.2f} mm after", "below 1 mm"),
+        ("float of standing feet", f"{q.float_before_mm:.1f} mm before, {q.float_mm:.2f} mm after", ""),
+        ("largest vertical force", f"{q.peak_bw:.2f} body weights (mean over 10 ms)", "1.0 to 1.3 in walking"),
+        ("largest impulse in a step", f"{q.impulse_ns:.2f} N s", ""),
+        ("friction in use", f"{q.friction_use:.2f}", "below the ground's coefficient"),
+        ("the clip before filtering", f"{q.feasible_shift_cm:.1f} cm from possible", "centre of mass, given footholds"),
+        ("speed", f"{q.realtime_factor:.1f} times real time", ""),
+    ]
+    cells = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td><td>{escape(c)}</td></tr>" for a, b, c in rows)
+    pictures = "".join(
+        f"<h2>{escape(name)}</h2><img alt='{escape(name)}' src='{_data(png, 'png')}'>"
+        for name, png in plots(result).items()
+    )
+    moving = f"<img alt='animation' src='{_data(animation.read_bytes(), 'gif')}'>" if animation else ""
+    page = f"""<!doctype html><meta charset="utf-8"><title>{escape(title)}: filtered</title>
+<style>body{{font:15px/1.5 sans-serif;max-width:820px;margin:2em auto;padding:0 1em;color:#222}}
+table{{border-collapse:collapse}}td{{padding:.15em .9em .15em 0;vertical-align:top}}td+td+td{{color:#777}}
+h2{{font-size:1.05em;margin:1.4em 0 .2em}}img{{max-width:100%}}</style>
+<h1>{escape(title)}</h1>{moving}<table>{cells}</table>{pictures}"""
+    Path(path).write_text(page, encoding="utf-8")
+    return Path(path)
+
+
+def _data(content: bytes, kind: str) -> str:
+    return f"data:image/{kind};base64,{b64encode(content).decode()}"

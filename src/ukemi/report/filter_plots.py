@@ -1,0 +1,168 @@
+"""Pictures of a filtered motion: plots as PNG bytes, and the reference beside the result as a GIF."""
+
+from __future__ import annotations
+
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ukemi.dynamics.kinematics import difference, link_poses
+from ukemi.dynamics_filter.result import FilterResult
+from ukemi.model.arrays import Array
+from ukemi.model.model import Model
+from ukemi.report.strip import LEFT, MIDDLE, RIGHT
+
+SIDE_COLOURS = (LEFT, RIGHT, MIDDLE)
+
+
+def plots(result: FilterResult) -> dict[str, bytes]:
+    """title -> PNG."""
+    weight = result.reference.model.mass * 9.81
+    t, g = result.time, result.ground_forces
+    pictures: dict[str, bytes] = {}
+
+    def vertical(axes: Any) -> None:
+        for k, name in enumerate(g.names):
+            axes.plot(t, g.force[:, k, 2] / weight, color=SIDE_COLOURS[k % 3], lw=1, label=name)
+        axes.plot(t, g.total[:, 2] / weight, color="black", lw=0.8, label="together")
+        axes.set_ylim(0, min(6.0, max(1.6, 1.05 * float(np.percentile(g.total[:, 2] / weight, 99.8)))))
+        axes.set_ylabel("body weights")
+        axes.legend(frameon=False, ncols=3)
+
+    def level(axes: Any) -> None:
+        for i, name in enumerate("xy"):
+            axes.plot(t, g.total[:, i] / weight, lw=1, label=name)
+        axes.set_ylabel("body weights")
+        axes.legend(frameon=False)
+
+    def friction(axes: Any) -> None:
+        for k, name in enumerate(g.names):
+            bears = g.force[:, k, 2] > 0.02 * weight
+            use = np.where(bears, np.hypot(*g.force[:, k, :2].T) / np.maximum(g.force[:, k, 2], 1e-9), np.nan)
+            axes.plot(t, use, color=SIDE_COLOURS[k % 3], lw=1, label=name)
+        axes.set_ylim(0, 1)
+        axes.set_ylabel("level / vertical force")
+        axes.legend(frameon=False)
+
+    def pressure(axes: Any) -> None:
+        cop = result.cop
+        for k, name in enumerate(g.names):
+            axes.plot(cop[:, k, 0], cop[:, k, 1], ".", ms=1.5, color=SIDE_COLOURS[k % 3], label=name)
+        com = result.reference.centroid[: len(t), :2]
+        axes.plot(com[:, 0], com[:, 1], color="black", lw=0.6, label="centre of mass asked for")
+        axes.set_aspect("equal", adjustable="datalim")
+        axes.set_xlabel("x [m]")
+        axes.set_ylabel("y [m]")
+        axes.legend(frameon=False, markerscale=4)
+
+    def residual(axes: Any) -> None:
+        axes.semilogy(t, np.maximum(np.abs(result.tau[:, :6]).max(axis=1) / weight, 1e-18), lw=0.8)
+        axes.axhline(0.05, color=LEFT, lw=0.8, ls="--")
+        axes.text(
+            t[0], 0.06, "5 % of the ground force: OpenSim's guideline for residual forces", fontsize=7, color=LEFT
+        )
+        axes.set_ylabel("body weights")
+
+    def joints(axes: Any) -> None:
+        model = result.reference.model
+        d = difference(model, result.reference.q[: len(t)], result.q)
+        each = np.stack([np.linalg.norm(d[:, link.v], axis=1) for link in model.links[1:] if link.joint.nv])
+        axes.plot(t, np.rad2deg(np.sqrt((each**2).mean(axis=0))), color="black", lw=1, label="all joints, RMS")
+        axes.plot(t, np.rad2deg(each.max(axis=0)), color=MIDDLE, lw=0.8, label="farthest joint")
+        axes.set_ylabel("degrees")
+        axes.legend(frameon=False)
+
+    def height(axes: Any) -> None:
+        axes.plot(t, 1e3 * result.place[:, ~result.reference.points.tip, 2], lw=0.6)
+        axes.set_ylim(-5, 60)
+        axes.set_ylabel("mm above z = 0")
+
+    for title, draw in (
+        ("Vertical ground force", vertical),
+        ("Level ground force", level),
+        ("Friction in use", friction),
+        ("Centre of pressure", pressure),
+        ("Residual at the root", residual),
+        ("Joints: distance from the reference", joints),
+        ("Points of the soles", height),
+    ):
+        pictures[title] = _png(draw)
+    return pictures
+
+
+def _png(draw: Any) -> bytes:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 2.7), dpi=110, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    draw(axes)
+    if not axes.get_xlabel():
+        axes.set_xlabel("time [s]")
+    axes.spines[["top", "right"]].set_visible(False)
+    buffer = BytesIO()
+    figure.savefig(buffer, format="png")
+    return buffer.getvalue()
+
+
+def side_by_side(result: FilterResult, path: str | Path, *, fps: float = 20.0, size: int = 320) -> Path:
+    """An animation: what was asked for on the left, what is possible on the right, with the ground force."""
+    from PIL import Image, ImageDraw
+
+    model, n = result.reference.model, len(result)
+    chosen = np.unique(np.round(np.arange(0, result.time[-1] + 1e-9, 1 / fps) / result.dt).astype(int))
+    chosen = chosen[chosen < n]
+    asked, done = (link_poses(model, q[chosen]) for q in (result.reference.q, result.q))
+    forces = result.ground_forces
+    frames = []
+    for i, k in enumerate(chosen):
+        picture = Image.new("RGB", (2 * size, size), "white")
+        draw = ImageDraw.Draw(picture)
+        middle = asked[i, 0, :3, 3]
+        for half, poses in enumerate((asked[i], done[i])):
+            camera = _Camera(middle, size, half * size)
+            draw.line([camera(middle * (1, 1, 0) + (-2, 0, 0)), camera(middle * (1, 1, 0) + (2, 0, 0))], fill="#bbbbbb")
+            for a, b, colour in _bones(model, poses):
+                draw.line([camera(a), camera(b)], fill=colour, width=5)
+            if half:
+                for f, p in zip(forces.force[k], forces.point[k], strict=True):
+                    if f[2] > 1:
+                        draw.line([camera(p), camera(p + f / (model.mass * 9.81))], fill="#3a7d44", width=3)
+        draw.text((8, 6), f"asked for   {result.time[k]:.2f} s", fill="black")
+        draw.text((size + 8, 6), "possible", fill="black")
+        frames.append(picture)
+    frames[0].save(path, save_all=True, append_images=frames[1:], duration=round(1000 / fps), loop=0)
+    return Path(path)
+
+
+class _Camera:
+    """Looks from the right and a little from ahead; follows the pelvis."""
+
+    def __init__(self, middle: Array, size: int, left: int) -> None:
+        self.right = np.array([0.92, 0.38, 0.0])
+        self.up = np.array([0.0, 0.0, 1.0])
+        self.centre = np.array([middle[0], middle[1], 0.85])
+        self.scale, self.size, self.left = size / 2.3, size, left
+
+    def __call__(self, p: Array) -> tuple[float, float]:
+        d = np.asarray(p) - self.centre
+        return (
+            self.left + self.size / 2 + self.scale * float(d @ self.right),
+            self.size / 2 - self.scale * float(d @ self.up),
+        )
+
+
+def _bones(model: Model, poses: Array) -> list[tuple[Array, Array, str]]:
+    """Lines from every link to its children, and to its mass's other side where it has none."""
+    lines = []
+    for link in model.links:
+        colour = LEFT if "left" in link.name else RIGHT if "right" in link.name else MIDDLE
+        here = poses[link.index]
+        for child in link.children:
+            lines.append((here[:3, 3], poses[child.index, :3, 3], colour))
+        if not link.children:
+            lines.append((here[:3, 3], (here @ np.append(2 * np.asarray(link.mass_properties.com), 1))[:3], colour))
+    return lines

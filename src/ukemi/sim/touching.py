@@ -1,0 +1,169 @@
+"""What a world touches: its terrain, how surfaces meet, and which links may."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ukemi.contact.scene import Pair, Scene
+from ukemi.contact.terrain import Piece, Surface, Terrain, pieces
+from ukemi.errors import InvalidInputError
+from ukemi.model.arrays import Array
+from ukemi.sim.connection import LinkHandle
+
+if TYPE_CHECKING:
+    from ukemi import _core
+    from ukemi.model.model import Model
+    from ukemi.sim.connection import Connection
+    from ukemi.sim.figure import Figure
+    from ukemi.sim.tie import Tie
+
+#: A start deeper inside something than this is refused [m].
+DEEP = 1e-3
+
+
+class Touching:
+    """The part of a `World` that knows what may touch."""
+
+    model: Model
+    figures: dict[str, Figure]
+    connections: list[Connection]
+    version: int
+    q: Array
+    v: Array
+
+    ties: list[Tie]
+
+    def chain_without_stops(self) -> _core.ClosedChain:
+        raise NotImplementedError
+
+    def __init__(self) -> None:
+        self._terrain: Terrain = None
+        self._pieces: tuple[Piece, ...] = ()
+        self._surface = Surface()
+        self._surfaces: dict[Pair, Surface] = {}
+        self._apart: set[Pair] = set()
+        self._collisions: bool | None = None
+
+    @property
+    def terrain(self) -> Terrain:
+        """What stands in the world: `Ground`, `Solids`, `stairs(...)`, `HeightField`, or a list of them; or None."""
+        return self._terrain
+
+    @terrain.setter
+    def terrain(self, terrain: Terrain) -> None:
+        self._pieces = pieces(terrain)
+        self._terrain = terrain
+        self.version += 1
+
+    @property
+    def surface(self) -> Surface:
+        """How links touch each other, where `set_surface` says nothing else."""
+        return self._surface
+
+    @surface.setter
+    def surface(self, surface: Surface) -> None:
+        if not isinstance(surface, Surface):
+            raise InvalidInputError(f"World.surface: expected a Surface, got {surface!r}")
+        self._surface = surface
+        self.version += 1
+
+    @property
+    def collisions(self) -> bool:
+        """Do links touch each other? Where nothing is set: yes in a world with a terrain.
+
+        Links on one joint, links joined by a connection, and links of one figure that meet in its zero pose never do.
+        """
+        return bool(self._pieces) if self._collisions is None else self._collisions
+
+    @collisions.setter
+    def collisions(self, on: bool) -> None:
+        if not isinstance(on, bool):
+            raise InvalidInputError(f"World.collisions: expected True or False, got {on!r}")
+        self._collisions = on
+        self.version += 1
+
+    def set_surface(self, a: LinkHandle, b: LinkHandle, surface: Surface | None) -> None:
+        """How two links touch; None: they pass through each other."""
+        pair = frozenset(_name(handle) for handle in (a, b))
+        if len(pair) < 2:
+            raise InvalidInputError("set_surface: expected two different links")
+        if surface is None:
+            self._apart.add(pair)
+        elif isinstance(surface, Surface):
+            self._apart.discard(pair)
+            self._surfaces[pair] = surface
+        else:
+            raise InvalidInputError(f"set_surface: expected a Surface or None, got {surface!r}")
+        self.version += 1
+
+    @property
+    def touches(self) -> bool:
+        """Is there anything that may touch?"""
+        return bool(self._pieces) or self.collisions
+
+    def scene(self, limits: bool = True) -> Scene:
+        """The present structure's shapes, terrain and stops, compiled."""
+        joined = {frozenset((c.a.name or "", c.b.name or "")) for c in self.connections}
+        return Scene(
+            self.model,
+            {name: figure.model for name, figure in self.figures.items()},
+            self._pieces,
+            surface=self._surface,
+            surfaces=self._surfaces,
+            apart=self._apart | joined,
+            between=self.collisions,
+            closed=self.chain_without_stops() if self.connections or self.ties else None,
+            limits=limits,
+        )
+
+    def checked_scene(self, limits: bool = True) -> Scene:
+        """The scene, unless the state is deep inside something.
+
+        Links of one figure that overlap when a run begins pass through each other from then on.
+        """
+        scene = self.scene(limits)
+        scene.deepest(self.q, self.v)
+        inside = [c for c in scene.contacts() if c.gap < -DEEP]
+        own = {frozenset(c.links) for c in inside if c.links[0].split("/")[0] == c.links[1].split("/")[0]}
+        if own:
+            self._apart |= own
+            return self.checked_scene(limits)
+        if inside:
+            worst = min(inside, key=lambda c: c.gap)
+            where = f"{worst.links[0]!r} is {-1e3 * worst.gap:.3g} mm inside {worst.links[1]!r}"
+            raise InvalidInputError(f"{where}: move it, or call world.separate()")
+        return scene
+
+    def separate(self, rounds: int = 50) -> float:
+        """Moves figures on free joints out of what they are inside of, along the normals; returns what is left [m]."""
+        scene = self.scene()
+        for _ in range(rounds):
+            depth, worst = scene.deepest(self.q, self.v)
+            if depth <= 0 or worst is None:
+                return 0.0
+            q = self.q.copy()
+            for name, sign in zip(worst.links, (1, -1), strict=True):
+                root = _free_root(self.model, name)
+                if root is not None:
+                    q[root : root + 3] += sign * (1.01 * depth + 1e-9) * worst.normal
+                    break
+            else:
+                break
+            self.q = q
+        return scene.deepest(self.q, self.v)[0]
+
+
+def _name(handle: Any) -> str:
+    if not isinstance(handle, LinkHandle) or handle.name is None:
+        raise InvalidInputError(f"set_surface: expected links of figures, got {handle!r}")
+    return handle.name
+
+
+def _free_root(model: Model, name: str) -> int | None:
+    """Where the position of the free joint that carries a link stands in q."""
+    if name not in model.link_names:
+        return None
+    link = model.link(name)
+    while link.parent is not None:
+        link = link.parent
+    return link.q.start if link.joint.nq == 7 else None
