@@ -1,8 +1,8 @@
 """A ball bounces infinitely often in finite time, and rests.
 
 Each impact keeps 0.8 of the speed; touch-downs are located to rounding. The bounces accumulate at 4.06 s; those that
-would last less than two steps end in contact, and the ball then carries its weight without jitter. You see its height and
-its energy. Run: python examples/bouncing.py [--out DIR]
+would last less than two steps end in contact, and the ball then carries its weight without jitter.
+You see its height and its energy. Run: python examples/bouncing.py [--out DIR]
 """
 
 import numpy as np
@@ -29,7 +29,11 @@ def main() -> None:
     flights = 2 * speed / 9.81 * E ** np.arange(1, 5)
     expected = speed / 9.81 + np.concatenate([[0], np.cumsum(flights)])
     times = np.array([event["time"] for event in recording.events])
-    print("impacts at", ", ".join(f"{t:.6f}" for t in times[:5]), f"and {len(times) - 5} more, the last at {times[-1]:.4f} s")
+    print(
+        "impacts at",
+        ", ".join(f"{t:.6f}" for t in times[:5]),
+        f"and {len(times) - 5} more, the last at {times[-1]:.4f} s",
+    )
     assert np.abs(times[:5] - expected).max() < 1e-9
     (contact,) = simulation.contacts
     print(f"at rest: {contact.normal_force:.6f} N, speed {np.abs(world.v).max():.1e} m/s")

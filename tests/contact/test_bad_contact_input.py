@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bench.tumbles import damped
+from tests.contact.tumbles import damped
 from tests.problems.bodies import loose
 
 import ukemi as uk
@@ -26,7 +26,7 @@ import ukemi as uk
         (lambda: uk.stairs(3, rise=-1), "rise"),
         (lambda: uk.HeightField([[0.0]]), "heights"),
         (lambda: uk.HeightField(np.zeros((3, 3)), spacing=(0, 1)), "spacing"),
-        (lambda: uk.HeightField([[0, 0], [0, np.nan]]), "heights"),
+        (lambda: uk.HeightField(np.array([[0, 0], [0, np.nan]])), "heights"),
         (lambda: uk.Box((0, 1, 1)), "size"),
         (lambda: uk.Sphere(-1), "radius"),
         (lambda: uk.Capsule(0.1, np.nan), "length"),
@@ -70,7 +70,9 @@ def test_report_without_anything_to_touch() -> None:
 def test_zero_and_huge_friction(friction: float) -> None:
     """Without friction it slides freely; with a huge one it never does."""
     slope = (3.0, 0, -9.0)
-    world = loose([uk.Box((0.2, 0.2, 0.02))], uk.Ground(friction=friction), mass=1.0, q=(0, 0, 0.01, 1, 0, 0, 0), gravity=slope)
+    world = loose(
+        [uk.Box((0.2, 0.2, 0.02))], uk.Ground(friction=friction), mass=1.0, q=(0, 0, 0.01, 1, 0, 0, 0), gravity=slope
+    )
     sim = uk.Simulation(world, 1e-3)
     sim.run(0.5, every=100)
     expected = 0.5 * 3.0 * 0.25 if friction < 1 else 0.0

@@ -16,7 +16,9 @@ from ukemi.model.shapes import Shape
 QUARTER = np.sqrt(0.5)
 
 
-def meet(shape: Shape, terrain: Terrain, place: tuple[float, ...], turn: tuple[float, ...] = (1, 0, 0, 0)) -> list[Contact]:
+def meet(
+    shape: Shape, terrain: Terrain, place: tuple[float, ...], turn: tuple[float, ...] = (1, 0, 0, 0)
+) -> list[Contact]:
     """Contacts of a body of 1 kg after a millisecond at rest without gravity."""
     world = loose([shape], terrain, mass=1.0, q=(*place, *turn), gravity=(0, 0, 0))
     return touching(world)

@@ -1,7 +1,7 @@
 """Passive walkers on rigid contact: feet that strike, stick and leave.
 
 Swing feet would scuff the ground in the middle of a step (the problems ignore it): each foot has its own row of
-stepping stones, and none stands where it passes. Massless legs get a small mass, and the answer is extrapolated to none.
+stepping stones, and none stands where it passes. Massless legs get a small mass; the answer is extrapolated to none.
 """
 
 from __future__ import annotations
@@ -55,7 +55,9 @@ def test_rimless_wheel(problem: Load) -> None:
     assert np.abs(sim.report.certificate.approach) < 1e-9
 
 
-def walker(masses: tuple[float, float], hip: float, a: float, l: float, gravity: Array, stones: list[Array]) -> uk.World:
+def walker(
+    masses: tuple[float, float], hip: float, a: float, l: float, gravity: Array, stones: list[Array]
+) -> uk.World:
     """Two legs on a hip, point masses a above the feet; the slope's normal is z."""
     b = uk.Builder("walker")
     b.link("hip", joint=PLANE, mass=hip, com=(0, 0, 0), inertia=np.full(3, 1e-9 * hip * l**2))
@@ -65,9 +67,7 @@ def walker(masses: tuple[float, float], hip: float, a: float, l: float, gravity:
         b.link(side, "hip", CCW, mass=m, com=(0, y, a - l), inertia=tiny, shapes=shapes)
     world = uk.World(gravity)
     size = np.array((0.12 * l, 0.1, 0.1))
-    world.terrain = uk.Solids(
-        [uk.Box(size, at=uk.Pose((x, y, -size[2] / 2))) for x, y in stones], uk.Surface(np.inf)
-    )
+    world.terrain = uk.Solids([uk.Box(size, at=uk.Pose((x, y, -size[2] / 2))) for x, y in stones], uk.Surface(np.inf))
     world.collisions = False
     world.add(b.build(), name="w")
     return world

@@ -83,7 +83,9 @@ class Recording:
             with np.load(path, allow_pickle=False) as file:
                 about = json.loads(str(file["about"]))
                 arrays = {name: np.asarray(file[name], dtype=np.float64) for name in ARRAYS}
-                rows, points = (np.asarray(file[n]) if n in file.files else np.empty((0, 1)) for n in (CONTACTS, POINTS))
+                rows, points = (
+                    np.asarray(file[n]) if n in file.files else np.empty((0, 1)) for n in (CONTACTS, POINTS)
+                )
                 held = {
                     name.removeprefix(WRENCH): np.asarray(file[name], dtype=np.float64)
                     for name in file.files
@@ -150,6 +152,8 @@ def _contacts(path: str | Path, samples: int, rows: Array, points: Array, links:
     of_each = np.split(points, np.cumsum(rows[:, 1].astype(int))[:-1])
     for row, own, names in zip(rows, of_each, links, strict=True):
         wrench, cop, slip, frame = np.split(row[4:], (6, 9, 12))
-        contact = Contact((names[0], names[1]), wrench, cop, Condition(int(row[2])), slip, frame.reshape(4, 4), own, row[3])
+        contact = Contact(
+            (names[0], names[1]), wrench, cop, Condition(int(row[2])), slip, frame.reshape(4, 4), own, row[3]
+        )
         found[int(row[0])].append(contact)
     return found
