@@ -1,8 +1,8 @@
 """A ball bounces infinitely often in finite time, and rests.
 
 Each impact keeps 0.8 of the speed; touch-downs are located to rounding. The bounces accumulate at 4.06 s; those that
-would last less than two steps end in contact, and the ball then carries its weight without jitter. You see its height and
-its energy. Run: python examples/bouncing.py [--out DIR]
+would last less than two steps end in contact, and the ball then carries its weight without jitter.
+You see its height and its energy. Run: python examples/bouncing.py [--out DIR]
 """
 
 import numpy as np

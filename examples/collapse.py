@@ -37,9 +37,8 @@ def main() -> None:
     depth = -min((c.gap for sample in recording.contacts for c in sample), default=0.0)
     rise = float((recording.energy - lowest).max())
     hip = recording.poses[:, 0, 2, 3]
-    print(
-        f"hips fall from {hip[0]:.2f} to {hip[-1]:.2f} m; energy rises by at most {rise:.1e} J; depth {1e3 * depth:.3f} mm"
-    )
+    print(f"hips fall from {hip[0]:.2f} to {hip[-1]:.2f} m; depth {1e3 * depth:.3f} mm")
+    print(f"energy rises by at most {rise:.1e} J")
     assert hip[-1] < 0.5 * hip[0]
     assert rise < 0.1
     assert depth < 1e-3

@@ -1,8 +1,9 @@
 """A compass walks down a slope by itself: two legs on a hip, no motor.
 
-Legs of 1 m with 5 kg each, 10 kg at the hip, a slope of 3 degrees (Goswami, Thuilot and Espiau 1998). The feet are points on
-rough stepping stones, one row for each: the swing foot scuffs in the middle of a step, and there is nothing to scuff. Every
-strike loses what the slope gives back. Run: python examples/passive_walker.py [--out DIR]
+Legs of 1 m with 5 kg each, 10 kg at the hip, a slope of 3 degrees (Goswami, Thuilot and Espiau 1998). The feet are
+points on rough stepping stones, one row for each: the swing foot scuffs in the middle of a step, and there is nothing
+to scuff. Every strike loses what the slope gives back.
+Run: python examples/passive_walker.py [--out DIR]
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """A figure tumbles down a flight of stairs.
 
-Put at the top with a push, its joints limp: shins, hips, back and hands meet the edges. No energy comes out of nothing, and
-steps whose forces are not certified are counted. You see where it goes.
+Put at the top with a push, its joints limp: shins, hips, back and hands meet the edges. No energy comes out of nothing,
+and steps whose forces are not certified are counted. You see where it goes.
 Run: python examples/tumble_down_stairs.py [--out DIR]
 """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from bench.tumbles import damped
+from tests.contact.tumbles import damped
 from tests.problems.bodies import loose
 
 import ukemi as uk
@@ -26,7 +26,7 @@ import ukemi as uk
         (lambda: uk.stairs(3, rise=-1), "rise"),
         (lambda: uk.HeightField([[0.0]]), "heights"),
         (lambda: uk.HeightField(np.zeros((3, 3)), spacing=(0, 1)), "spacing"),
-        (lambda: uk.HeightField([[0, 0], [0, np.nan]]), "heights"),
+        (lambda: uk.HeightField(np.array([[0, 0], [0, np.nan]])), "heights"),
         (lambda: uk.Box((0, 1, 1)), "size"),
         (lambda: uk.Sphere(-1), "radius"),
         (lambda: uk.Capsule(0.1, np.nan), "length"),

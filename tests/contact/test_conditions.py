@@ -18,8 +18,8 @@ from ukemi.contact.conditions import (
     TABLE_II,
     WORDS,
     Check,
+    Condition,
 )
-from ukemi.contact.conditions import Condition as C
 
 #: [DF03] Table I as printed: condition, constrained directions (vx vy vz wx wy wz), feasible for face, line, point
 DF03_TABLE_I = """
@@ -38,10 +38,10 @@ DIRECTIONS = ("vx", "vy", "vz", "wx", "wy", "wz")
 @pytest.mark.parametrize("row", DF03_TABLE_I.split("\n")[1:-1])
 def test_table_i(row: str) -> None:
     name, bits, *shapes = row.split()
-    constrained, feasible = TABLE_I[C[name]]
+    constrained, feasible = TABLE_I[Condition[name]]
     assert constrained == tuple(d for d, bit in zip(DIRECTIONS, bits, strict=True) if bit == "1")
     assert feasible == tuple(shapes)
-    assert C[name].constrained == constrained
+    assert Condition[name].constrained == constrained
 
 
 #: [DF03] Table II as printed: present condition, failed check, what to try in order
@@ -63,7 +63,7 @@ C6 1 C7
 
 def test_table_ii() -> None:
     rows = [row.split() for row in DF03_TABLE_II.split("\n")[1:-1]]
-    printed = {(C[now], int(check)): tuple(C[n] for n in following) for now, check, *following in rows}
+    printed = {(Condition[now], int(check)): tuple(Condition[n] for n in following) for now, check, *following in rows}
     ours = {(now, check): following for now, checks in TABLE_II.items() for check, following in checks.items()}
     assert ours == printed
 
@@ -72,7 +72,7 @@ def test_transitions_end() -> None:
     """Every path through Table II ends in C7, whatever fails."""
     for now, checks in TABLE_II.items():
         for following in checks.values():
-            assert following[-1] is C.C7
+            assert following[-1] is Condition.C7
             assert now not in following
             assert len(set(following)) == len(following)
 
@@ -84,7 +84,7 @@ def test_tables_of_cc00() -> None:
         assert rows["vx, vy"] == "stick"
         assert ("wz" in rows) == (shape != POINT)
     # what CC00 constrains "always" or while still is what DF03 calls C0, C1 and C3
-    for shape, condition in ((FACE, C.C0), (LINE, C.C1), (POINT, C.C3)):
+    for shape, condition in ((FACE, Condition.C0), (LINE, Condition.C1), (POINT, Condition.C3)):
         held = {d for names in CC00_TABLE_1[shape] for d in names.split(", ")}
         assert held == set(TABLE_I[condition][0])
     assert CC00_TABLE_2[(False, False)] == (True, True)
@@ -95,9 +95,9 @@ def test_tables_of_cc00() -> None:
 
 
 def test_everything_has_words() -> None:
-    assert set(WORDS) == set(C)
+    assert set(WORDS) == set(Condition)
     assert set(CHECK_WORDS) == set(Check)
-    assert C.C4.words == "a face that slips"
+    assert Condition.C4.words == "a face that slips"
     assert Check.PRESSURE.words.startswith("the centre of pressure")
 
 
@@ -109,15 +109,15 @@ POINT_FEET = [(0, 0, 0)]
 @pytest.mark.parametrize(
     ("places", "push", "expected"),
     [
-        (FACE_FEET, 0.0, C.C0),
-        (LINE_FEET, 0.0, C.C1),
-        (POINT_FEET, 0.0, C.C3),
-        (FACE_FEET, 9.0, C.C4),
-        (LINE_FEET, 9.0, C.C5),
-        (POINT_FEET, 9.0, C.C6),
+        (FACE_FEET, 0.0, Condition.C0),
+        (LINE_FEET, 0.0, Condition.C1),
+        (POINT_FEET, 0.0, Condition.C3),
+        (FACE_FEET, 9.0, Condition.C4),
+        (LINE_FEET, 9.0, Condition.C5),
+        (POINT_FEET, 9.0, Condition.C6),
     ],
 )
-def test_each_condition_is_found(places: list[tuple[float, float, float]], push: float, expected: C) -> None:
+def test_each_condition_is_found(places: list[tuple[float, float, float]], push: float, expected: Condition) -> None:
     """A body of 1 kg, friction 0.5, pushed along its line or not."""
     world = loose(
         feet(places),
@@ -143,7 +143,7 @@ def test_a_face_that_is_pushed_high_tips_about_its_edge() -> None:
     sim.external = {"b/body": [9.81 * 0.25, 0, 0, 0, 0, 0]}  # tips beyond 9.81 x 0.1 / 0.5 = 0.2 of its weight
     sim.step()
     (contact,) = sim.contacts
-    assert contact.condition is C.C1
+    assert contact.condition is Condition.C1
     assert abs(contact.cop[0] - 0.1) < 1e-6
     assert world.v[4] > 0
     failed = {trial.failed for trial in sim.report.trace}

@@ -1,8 +1,8 @@
 """Contact forces point by point: the complementarity problem with round friction cones, by projection and repetition.
 
-Unknowns are impulses f_i at points; u = B f + u_free. Normal: f_n >= 0, u_n >= 0, f_n u_n = 0. Friction: |f_t| <= mu f_n,
-and f_t = -mu f_n u_t/|u_t| where the point slips. Written for reading: each point is projected onto its cone in turn until
-nothing changes (Gauss and Seidel).
+Unknowns are impulses f_i at points; u = B f + u_free. Normal: f_n >= 0, u_n >= 0, f_n u_n = 0. Friction:
+|f_t| <= mu f_n, and f_t = -mu f_n u_t/|u_t| where the point slips. Written for reading: each point is projected onto
+its cone in turn until nothing changes (Gauss and Seidel).
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def test_block_on_incline(problem: Load) -> None:
     p = problem("block_on_incline")
     mu, T = p.given["mu"], p.data["duration_s"]
     for degrees in (20.0, 26.0, 27.0, 35.0):
-        a, distance, speed = p.answer(f"slope {degrees} deg: acc")
+        _, distance, speed = p.answer(f"slope {degrees} deg: acc")
         world = block(p, mu, gravity=on_slope(np.deg2rad(degrees)))
         sim = uk.Simulation(world, 1e-3)
         sim.run(T)
@@ -184,7 +184,7 @@ def test_tripod_slides_and_spins(problem: Load) -> None:
         sim = uk.Simulation(world, dt)
         for t, answer in p.answers("[x, y, angle"):
             recording = sim.run(t - world.time)
-            turned += np.trapezoid(recording.v[:, 5], recording.time)
+            turned += float(np.trapezoid(recording.v[:, 5], recording.time))
             v = uk.Pose((0, 0, 0), world.q[3:7]).R @ world.v[:3]
             errors.append(np.abs(np.array([*world.q[:2], turned, *v[:2], world.v[5]]) - answer).max())
         worst.append(max(errors))

@@ -73,7 +73,7 @@ def test_block_trips_on_a_curb(problem: Load) -> None:
     critical = float(p.answer("critical speed"))
     low = 1e-3  # the curb's height
     curb = uk.Solids([uk.Box((0.2, 2, low), at=uk.Pose((b + 0.1, 0, low / 2)))], uk.Surface(np.inf))
-    terrain = [uk.Ground(friction=0), curb]
+    terrain: list[uk.Ground | uk.Solids] = [uk.Ground(friction=0), curb]
     for speed, topples in ((1.0, False), (3.2, True), (0.99 * critical, False), (1.01 * critical, True)):
         world = loose([uk.Box((2 * b, 0.4, 2 * h))], terrain, joint=PLANE, mass=g["m"], q=(0, h, 0), v=(speed, 0, 0))
         before = world.energy() - g["m"] * 9.81 * h
@@ -199,7 +199,7 @@ def test_table(problem: Load, pushing: bool) -> None:
         assert np.abs(world.q - start).max() < 1e-12
         assert np.abs(world.v).max() < 1e-12
         force, moment = pushed(sim.contacts)
-        assert np.abs(force - (-F, 0, p.answer("sum of normal"))).max() < 1e-8
+        assert np.abs(force - (-F, 0, float(p.answer("sum of normal")))).max() < 1e-8
         sum_x, sum_y = p.answer("moment sums")
         assert abs(-moment[1] - (sum_x + F * g["h"])) < 1e-7  # the feet are balls of 1 nm
         assert abs(moment[0] - sum_y) < 1e-7
@@ -301,7 +301,7 @@ def test_standing_needs_the_torques_of_case_2(problem: Load) -> None:
     assert np.abs(world.v).max() < 1e-9
     force, moment = pushed(sim.contacts)
     com = p.answer("CoM")
-    assert np.abs(force - (0, 0, p.answer("weight"))).max() < 1e-6
+    assert np.abs(force - (0, 0, float(p.answer("weight")))).max() < 1e-6
     assert np.abs(moment[:2] / force[2] - (com[1], -com[0])).max() < 1e-9
     split = p.answer("case 2: wrench").reshape(2, 6)[:, 2]
     assert np.abs([c.normal_force for c in sim.contacts] - split).max() < 1e-3
@@ -349,7 +349,7 @@ def test_zmp_of_moving_bodies(problem: Load) -> None:
         # the third body has moments of inertia that no body can have: what it asks of the plate is given as a wrench
         b.link(f"body{k}", "plate", uk.Free(), uk.Pose(body["com"]), mass=body["m"], inertia=(1, 1, 1))
         I, omega = np.array(body["I_world_diag"]), np.array(body["omega"])
-        lift = body["m"] * (np.array(body["acc"]) + (0, 0, g))
+        lift = body["m"] * np.add(body["acc"], (0, 0, g))
         tau.append(np.concatenate([lift, I * body["alpha"] + np.cross(omega, I * omega)]))
     world = uk.World((0, 0, -g))
     world.terrain = uk.Ground(friction=1.0)

@@ -1,7 +1,7 @@
 """Passive walkers on rigid contact: feet that strike, stick and leave.
 
 Swing feet would scuff the ground in the middle of a step (the problems ignore it): each foot has its own row of
-stepping stones, and none stands where it passes. Massless legs get a small mass, and the answer is extrapolated to none.
+stepping stones, and none stands where it passes. Massless legs get a small mass; the answer is extrapolated to none.
 """
 
 from __future__ import annotations
