@@ -86,11 +86,6 @@ class Scene:
     def contacts(self) -> list[Contact]:
         return [contact(raw, self.model.link_names, self.terrain_names) for raw in self.engine.contacts()]
 
-    def deepest(self, q: Array, v: Array) -> tuple[float, Contact | None]:
-        """How far the deepest contact of a state goes in [m], and which it is."""
-        depth = self.engine.look(q, v)
-        return depth, min(self.contacts(), key=lambda c: c.gap, default=None)
-
     def report(self) -> ContactReport:
         r = self.engine.report()
         residuals = ("normal_force", "approach", "complementarity", "cone", "dissipation", "pressure", "valid")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ukemi.contact.reports import Contact
 from ukemi.contact.scene import Pair, Scene
 from ukemi.contact.terrain import Piece, Surface, Terrain, pieces
 from ukemi.errors import InvalidInputError
@@ -122,9 +123,9 @@ class Touching:
         Links of one figure that overlap when a run begins pass through each other from then on.
         """
         scene = self.scene(limits)
-        scene.deepest(self.q, self.v)
+        scene.engine.look(self.q, self.v)
         inside = [c for c in scene.contacts() if c.gap < -DEEP]
-        own = {frozenset(c.links) for c in inside if c.links[0].split("/")[0] == c.links[1].split("/")[0]}
+        own = {frozenset(c.links) for c in inside if _of_one_figure(c)}
         if own:
             self._apart |= own
             return self.checked_scene(limits)
@@ -138,9 +139,10 @@ class Touching:
         """Moves figures on free joints out of what they are inside of, along the normals; returns what is left [m]."""
         scene = self.scene()
         for _ in range(rounds):
-            depth, worst = scene.deepest(self.q, self.v)
-            if depth <= 0 or worst is None:
+            worst = _deepest_outside(scene, self.q, self.v)
+            if worst is None or worst.gap >= 0:
                 return 0.0
+            depth = -worst.gap
             q = self.q.copy()
             for name, sign in zip(worst.links, (1, -1), strict=True):
                 root = _free_root(self.model, name)
@@ -150,7 +152,19 @@ class Touching:
             else:
                 break
             self.q = q
-        return scene.deepest(self.q, self.v)[0]
+        worst = _deepest_outside(scene, self.q, self.v)
+        return 0.0 if worst is None else max(0.0, -worst.gap)
+
+
+def _of_one_figure(contact: Contact) -> bool:
+    a, b = (name.split("/")[0] for name in contact.links)
+    return a == b
+
+
+def _deepest_outside(scene: Scene, q: Array, v: Array) -> Contact | None:
+    """The deepest contact between a figure and something else: moving a figure cannot part its own links."""
+    scene.engine.look(q, v)
+    return min((c for c in scene.contacts() if not _of_one_figure(c)), key=lambda c: c.gap, default=None)
 
 
 def _name(handle: Any) -> str:
