@@ -13,7 +13,6 @@ from ukemi.contact.conditions import Check, Condition
 from ukemi.contact.reports import Certificate, Contact, ContactReport, Trial, contact
 from ukemi.contact.solids import Solid, solid
 from ukemi.contact.terrain import Ground, HeightField, Piece, Solids, Surface
-from ukemi.model.arrays import Array
 from ukemi.model.model import Link, Model
 
 #: Links of one figure that are nearer than this in its zero pose never count as touching [m].
