@@ -38,8 +38,9 @@ public:
             impact(q, v, h);
             double t = left, low = 0;
             std::copy(q, q + nq_, q_start_.begin()), std::copy(v, v + nv_, v_start_.begin());
-            gap_start_ = detector_.gap;
+            gap_start_ = detector_.gap, found_start_ = detector_.found;
             for (int attempt = 0;; ++attempt) {
+                if (attempt > 0) detector_.found = found_start_;  // what touches when this part begins
                 smooth(t, h, q_start_.data(), v_start_.data(), tau, external, gravity, q, v);
                 place_bodies(q);
                 detector_.look(poses_.data(), margin);
@@ -422,6 +423,7 @@ private:
     Vec<int> body_of_;
     Vec<char> stop_touched_;
     Vec<TraceEntry> trace_;
+    Vec<Found> found_start_;
     Vec<double> q_seen_, v_seen_;
     bool moving_at_end_ = false;
     double g_ = 9.81, h_ = 1, elapsed_ = 0;

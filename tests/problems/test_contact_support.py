@@ -27,9 +27,6 @@ def distinct(times: list[float], apart: float = 1e-3) -> list[float]:
     return [t for t, before in zip(times, [-np.inf, *times], strict=False) if t - before > apart]
 
 
-@pytest.mark.xfail(
-    reason="tilts after the impacts of a planar block are off by up to 8e-5 rad, not by the order of the rule"
-)
 def test_rocking_block(problem: Load) -> None:
     p = problem("rocking_block_housner")
     g = p.given
