@@ -27,7 +27,7 @@ def test_python_cases_agree_and_leave_a_record(tmp_path: Path) -> None:
     assert set(result["machine"]) >= {"cpu", "cores", "compiler", "python"}
     assert {name for case in result["accuracy"].values() for name in case} == {"Pinocchio", "MuJoCo", "NumPy"}
     assert all(x < AGREEMENT for case in result["accuracy"].values() for x in case.values())
-    assert len(result["races"]) == 4  # forward dynamics, hanging by balls and by welds, particles
+    assert len(result["races"]) == 6  # forward dynamics, hanging by balls and by welds, two contact steps, particles
     assert set(result["races"][0]["peers_us"]) == {"Pinocchio", "MuJoCo"}
     for race in result["races"]:
         assert race["ukemi_us"] > 0
