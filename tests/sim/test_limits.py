@@ -273,6 +273,15 @@ def test_a_knuckle_whose_abduction_narrows_with_flexion() -> None:
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), e=st.sampled_from([0.0, 0.5, 1.0]))
 def test_energy_never_rises_and_no_limit_is_passed(seed: int, e: float) -> None:
+    thrown_within_narrow_ranges(seed, e)
+
+
+@pytest.mark.xfail(strict=True, reason="known: this tree gains energy at its stops, or passes one")
+def test_a_tree_whose_stops_are_not_right_yet() -> None:
+    thrown_within_narrow_ranges(338, 0.0)
+
+
+def thrown_within_narrow_ranges(seed: int, e: float) -> None:
     """Random trees with narrow ranges on every joint, thrown without gravity."""
     plain = random_model(seed, 5, kinds=("revolute", "prismatic", "universal", "spherical"))
     b = uk.Builder()

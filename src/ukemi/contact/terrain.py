@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukemi.errors import InvalidInputError
-from ukemi.model.arrays import Array, numbers, positive
+from ukemi.model.arrays import numbers, positive
 from ukemi.model.pose import Pose
 from ukemi.model.shapes import Box, Shape
 
@@ -169,7 +169,3 @@ def pieces(terrain: Terrain) -> tuple[Piece, ...]:
         if not isinstance(item, Ground | Solids | HeightField):
             raise InvalidInputError(f"terrain: expected Ground, Solids, stairs() or HeightField, got {item!r:.100}")
     return items
-
-
-def normal_of(ground: Ground) -> Array:
-    return np.asarray(ground.normal, dtype=np.float64)
