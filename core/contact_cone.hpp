@@ -46,6 +46,7 @@ public:
     /// Finds forces and motions, as well as they can be found.
     void solve(const RowSystem& rows) {
         best_ = INFINITY;
+        kept_.assign(3 * cones_.size() + equal_.size(), 0.0);
         for (const double near : {static_cast<double>(INFINITY), 1e-2, 1e-1, 1e-4, 0.0}) {
             follow_path(rows, near);
             if (best_ < tolerable) break;

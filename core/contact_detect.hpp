@@ -42,6 +42,12 @@ inline Vec3<double> surface_point(const Found& f, const Vec3<double>& n, const P
     return at + down * (f.rim_radius / std::fmax(1e-12, norm(down)));
 }
 
+/// How high that point stands over b's, along the normal: the gap, but for a constant.
+inline double height_over(const Found& f, const Placement<double>* X) {
+    const Vec3<double> n = normal_at(f, X);
+    return dot(n, surface_point(f, n, X) - (f.b < 0 ? f.local_b : place(X[f.b], f.local_b)));
+}
+
 class Detector {
 public:
     Detector(const ContactScene& scene) : scene_(scene) {
@@ -60,6 +66,8 @@ public:
     Vec<char> touched;
     Vec<Found> found;
 
+    /// Is it of two solids? These have one key, whichever of their points are near.
+    bool of_pair(const Found& f) const { return f.key >= pair_key_; }
     /// Everything nearer than `margin`.
     void look(const Placement<double>* X, double margin) {
         found.clear();

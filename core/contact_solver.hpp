@@ -423,8 +423,10 @@ private:
         return largest;
     }
     static int normal_row(const Group& g) { return g.kind == GroupKind::patch ? 2 : 0; }
+    static constexpr double most_friction = 1e4;         // of the cone problem: more holds whatever comes
     static constexpr double slow = 1e-3;                 // [m/s]: of slower slip the power of its friction is judged, not the direction
     static constexpr double velocity_tolerance = 1e-9;   // [m/s]: far below what a step at rest leaves
+    static constexpr double bearing_tolerance = 1e-7;    // [m/s]: what redundant points that bear may differ
     static constexpr double force_tolerance = 1e-9;      // share of the largest normal force
     static constexpr double friction_tolerance = 1e-8;   // share of mu: so far the cone may be passed
     static constexpr double pressure_tolerance = 1e-9;   // [m]
@@ -467,6 +469,7 @@ private:
                     const PatchPoint& c = p.points[static_cast<std::size_t>(p.pivot)];
                     const double over = std::hypot(c.fx, c.fy) - p.material.mu_s * (1 + friction_tolerance) * c.pressure;
                     if (over > force_tolerance * force_scale_) return *amount = over / force_scale_, Check::friction;
+                    if (creep(p, c, u) > velocity_tolerance) return *amount = creep(p, c, u), Check::friction;
                 }
             }
         }
@@ -476,6 +479,12 @@ private:
             if (approach > worst && !bears(p, static_cast<int>(i))) worst = approach, *point = static_cast<int>(i);
         }
         if (*point >= 0) return *amount = worst, Check::approach;
+        for (std::size_t i = 0; i < p.points.size(); ++i) {  // what bears keeps its height, unless others that bear the same differ
+            const double off = normal_velocity(u, p.points[i]) - p.points[i].target;
+            if (std::fabs(off) < bearing_tolerance || !bears(p, static_cast<int>(i)) || !(w[2] > force_tolerance * force_scale_)) continue;
+            *point = static_cast<int>(i), *amount = std::fabs(off);
+            return off > 0 ? Check::normal_force : Check::approach;
+        }
         return Check::none;
     }
     static bool bears(const Patch& p, int i) {
@@ -541,6 +550,7 @@ private:
                 }
                 break;
             case Check::approach:
+                if (bears(p, point)) break;
                 if (p.grip == Grip::off) {
                     p.grip = p.material.mu_s > 0 && !p.stuck ? Grip::stick : Grip::slip;
                     p.kind = Shape2::point, p.i = point;
@@ -601,7 +611,7 @@ private:
             for (const PatchPoint& c : p.points) {
                 constexpr double still[6] = {};
                 const Slip shift = slip_of(p, c, still);  // what is not the motion at the end
-                cones_.add_point(c.x, c.y, p.material.mu_d, c.target, shift.x / (1 - c.share), shift.y / (1 - c.share));
+                cones_.add_point(c.x, c.y, std::fmin(p.material.mu_d, most_friction), c.target, shift.x / (1 - c.share), shift.y / (1 - c.share));
             }
         }
     }
@@ -737,7 +747,7 @@ private:
             const Slip m = slip_of(p, q, u);
             const double speed = std::fmax(1e-300, std::hypot(m.x, m.y)), limit = p.material.mu_d * std::fmax(0.0, q.pressure);
             const double end = creep(p, q, u);
-            c.dissipation = std::fmax(c.dissipation, per_force * std::hypot(q.fx + limit * m.x / speed, q.fy + limit * m.y / speed) * std::fmin(1.0, end / slow));
+            c.dissipation = std::fmax(c.dissipation, per_force * std::hypot(q.fx + limit * m.x / speed, q.fy + limit * m.y / speed) * std::fmin(1.0, end / slow) / std::fmax(1.0, p.material.mu_d));
         }
     }
 

@@ -15,7 +15,7 @@ UKEMI_BEGIN
 class Stepper final : public ContactEngine {
 public:
     Stepper(const Tree& tree, const ContactScene& scene)
-        : tree_(tree), scene_(scene), detector_(scene), rows_(tree), nv_(static_cast<std::size_t>(tree.nv)), nq_(static_cast<std::size_t>(tree.nq)), poses_(tree.bodies.size()),
+        : tree_(tree), scene_(scene), detector_(scene), rows_(tree), nv_(static_cast<std::size_t>(tree.nv)), nq_(static_cast<std::size_t>(tree.nq)), poses_(tree.bodies.size()), poses_start_(tree.bodies.size()),
           motions_(tree.bodies.size()), rnea_(tree.bodies.size()), crba_(tree.bodies.size()), M_(nv_ * nv_, 0.0), bias_(nv_), free_(nv_), scratch_(nv_), v_new_(nv_), v_mean_(nv_), q_mid_(nq_),
           q_new_(nq_), q_start_(nq_), v_start_(nv_), stop_force_(scene.stops.size(), 0.0) {
         body_of_.resize(nv_);
@@ -95,7 +95,8 @@ public:
 private:
     static constexpr double margin = 0.01;      // nearer points are looked at closely [m]
     static constexpr double impact_speed = 1e-3;  // slower approach is met without an impact [m/s]: half a um in a step of 1 ms
-    static constexpr double push_out = 0.1;     // share of a penetration that a step takes back
+    static constexpr double push_out = 0.1;     // share of a penetration that a step takes back,
+    static constexpr double push_out_time = 1e-3;  // or that this time does, when steps are shorter [s]
     static constexpr double negligible = 1e-7;  // change of velocity products [1/s^2] that a second pass would correct: 1e-10 of g in a step
     static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
 
@@ -144,8 +145,17 @@ private:
             const double time = low + (t - low) * std::fmin(0.98, std::fmax(0.02, share));
             best = std::fmin(best, time);
         };
-        for (const Found& f : detector_.found)
-            if (!detector_.touched[static_cast<std::size_t>(f.key)]) consider(gap_start_[static_cast<std::size_t>(f.key)], f.gap, options.accept);
+        bool started = false;
+        for (const Found& f : detector_.found) {
+            if (!detector_.touched[static_cast<std::size_t>(f.key)]) {
+                consider(gap_start_[static_cast<std::size_t>(f.key)], f.gap, options.accept);
+            } else if (detector_.of_pair(f) && f.gap < -10 * options.accept) {  // two solids that touched already, at another point?
+                if (!started) body_poses<double>(tree_, {q_start_.data(), 0}, poses_start_.data()), started = true;
+                const double before = f.gap + height_over(f, poses_start_.data()) - height_over(f, poses_.data());
+                if (before > options.touch) consider(before, f.gap, options.accept);
+                else if (gap_start_[static_cast<std::size_t>(f.key)] > -options.accept) consider(-f.gap, f.gap, options.accept);  // other edges met: halve
+            }
+        }
         for (std::size_t i = 0; i < scene_.stops.size(); ++i) {
             const Stop& s = scene_.stops[i];
             if (!stop_touched_[2 * i]) consider(q_start_[static_cast<std::size_t>(s.iq)] - s.lower, q[s.iq] - s.lower, stop_reach);
@@ -303,7 +313,7 @@ private:
             double total[3] = {0, 0, 0};
             Sym3<double> G{0, 0, 0, 0, 0, 0};
             for (const PatchPoint& c : p.points) {
-                const double lift = -push_out * c.gap / h, y = c.y, x = -c.x;
+                const double lift = -push_out * c.gap / std::fmax(h, push_out_time), y = c.y, x = -c.x;
                 total[0] += lift, total[1] += lift * y, total[2] += lift * x;
                 G += Sym3<double>{1, y, x, y * y, y * x, x * x};
             }
@@ -414,7 +424,7 @@ private:
     RowSystem rows_;
     ContactSolver solver_;
     std::size_t nv_, nq_;
-    Vec<Placement<double>> poses_;
+    Vec<Placement<double>> poses_, poses_start_;
     Vec<BodyMotion> motions_;
     Vec<RneaBody<double>> rnea_;
     Vec<CrbaBody<double>> crba_;
