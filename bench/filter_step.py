@@ -2,33 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-import time
-from pathlib import Path
-
 import numpy as np
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-
-from tests.dynamics_filter.figures import standing_reference
-
-from ukemi.dynamics_filter.online import Follower
-from ukemi.dynamics_filter.settings import STANDARD
+from cases.whole_body import filter_step, seconds_of
 
 
 def main() -> None:
-    reference = standing_reference(1.0)
-    follower = Follower(reference, STANDARD)
-    follower.advance(20)
-    goal = np.ascontiguousarray(reference.centroid_goal[:1])
-    row, shift = slice(0, 1), np.zeros((1, len(reference.points), 3))
-    q, v, a, share = reference.q[row], reference.v[row], reference.a[row], follower.window.share[row]
-    times = []
-    for _ in range(3000):
-        start = time.perf_counter()
-        follower.core.run(q, v, a, share, shift, goal, None)
-        times.append(time.perf_counter() - start)
-    print(f"{1e6 * float(np.median(times)):.1f} us a step (median of {len(times)}), {reference.model.nv} freedoms")
+    step = filter_step()
+    times = [seconds_of(step) for _ in range(300)]
+    print(f"{1e6 * float(np.median(times)):.1f} us a step of the 34-DOF figure (median of {len(times)} rounds)")
 
 
 if __name__ == "__main__":
