@@ -191,6 +191,7 @@ class Simulation:
             if self.events:
                 times = scene.engine.report()["impact_times"]
                 world.events += [{"time": world.time + at, "what": "impact"} for at in times]
+            world.stepped(scene)
             world.time += at_once * dt
 
     @property

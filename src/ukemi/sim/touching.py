@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ukemi.contact.reports import Contact
 from ukemi.contact.scene import Pair, Scene
 from ukemi.contact.terrain import Piece, Surface, Terrain, pieces
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 #: A start deeper inside something than this is refused [m].
 DEEP = 1e-3
+#: Forces of a state from which no step has been made are the means over a step of this length [s].
+FIRST_STEP = 1e-3
 
 
 class Touching:
@@ -31,7 +35,8 @@ class Touching:
     version: int
     q: Array
     v: Array
-
+    tau: Array
+    gravity: Array
     ties: list[Tie]
 
     def chain_without_stops(self) -> _core.ClosedChain:
@@ -44,6 +49,7 @@ class Touching:
         self._surfaces: dict[Pair, Surface] = {}
         self._apart: set[Pair] = set()
         self._collisions: bool | None = None
+        self._stepped: tuple[int, Array, Array, Scene] | None = None
 
     @property
     def terrain(self) -> Terrain:
@@ -134,6 +140,20 @@ class Touching:
             where = f"{worst.links[0]!r} is {-1e3 * worst.gap:.3g} mm inside {worst.links[1]!r}"
             raise InvalidInputError(f"{where}: move it, or call world.separate()")
         return scene
+
+    def stepped(self, scene: Scene) -> None:
+        """The present state is the end of a step of this scene's engine."""
+        self._stepped = (self.version, self.q, self.v, scene)
+
+    def forces_beside_contacts(self) -> Array:
+        """Along the rows of connections and ties: means over the last step, or over one from here if there was none."""
+        if self._stepped is not None:
+            version, q, v, scene = self._stepped
+            if version == self.version and q is self.q and v is self.v:
+                return np.array(scene.engine.loop_forces())
+        scene = self.scene()
+        scene.engine.advance(self.q, self.v, FIRST_STEP, 1, self.tau, None, self.gravity)
+        return np.array(scene.engine.loop_forces())
 
     def separate(self, rounds: int = 50) -> float:
         """Moves figures on free joints out of what they are inside of, along the normals; returns what is left [m]."""

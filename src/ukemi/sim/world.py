@@ -106,6 +106,10 @@ class World(ChangingStructure, Touching):
                 raise SingularError(f"set_state: the loops cannot close: {left:.3g} m (or rad) are left")
         self.q, self.v = np.array(new_q), np.array(new_v)
 
+    def _forces(self) -> Array:
+        alone = super()._forces()
+        return self.closed.least_norm(self.forces_beside_contacts()) if self.touches else alone
+
     # --- connecting and cutting -------------------------------------------------------------------------------------
 
     def connect(
