@@ -140,3 +140,15 @@ def extent(world: uk.World) -> tuple[float, float]:
             heights.append((shape.at.apply(surface_points(shape)) @ X[:3, :3].T + X[:3, 3])[:, 2])
     every = np.concatenate(heights)
     return float(every.min()), float(every.max())
+
+
+def test_wrenches_where_nothing_touches_are_refused() -> None:
+    world = uk.World()
+    world.add(uk.human(28), "man")
+    sim = uk.Simulation(world)
+    sim.external = {"man/chest": np.ones(6)}
+    with pytest.raises(uk.InvalidInputError, match="external"):
+        sim.step()
+    world.collisions = True
+    sim.step()
+    assert np.abs(world.v).max() > 0
