@@ -1,5 +1,5 @@
 // Forces and motions of everything that touches, by hypothesis and check ([DF03] V-B, [CC00] 4.3); where trial and error
-// finds no valid set of conditions, point by point until all conditions hold.
+// finds no valid set of conditions, as one problem over cones (contact_cone.hpp).
 //
 // Unknowns are impulses over a step (or of an impact). Sticking means no motion at the end of the step. Slipping friction
 // opposes the slip at the end, which always has a solution and never gains energy; where the slip is fast, so that it cannot
@@ -7,7 +7,7 @@
 #pragma once
 #include <cstdint>
 
-#include "contact_patch.hpp"
+#include "contact_cone.hpp"
 
 UKEMI_BEGIN
 
@@ -29,8 +29,13 @@ public:
 
     /// Keeps what every contact did, as the first hypothesis of the next step.
     void remember() {
-        memory_.clear();
-        for (std::size_t i = 0; i < patch_count; ++i) memory_.push_back({patches[i].link_a, patches[i].link_b, patches[i].grip});
+        memory_.clear(), stop_memory_.clear();
+        for (std::size_t i = 0; i < patch_count; ++i) {
+            const Patch& p = patches[i];
+            memory_.push_back({p.link_a, p.link_b, p.grip, p.frame.p, p.frame.R * Vec3<double>{p.w[0], p.w[1], p.w[2]}, p.frame.R * Vec3<double>{p.w[3], p.w[4], p.w[5]}});
+        }
+        for (const StopState& s : stops) stop_memory_.push_back({s.stop, s.sign, s.w});
+        loop_memory_ = loop_w;
     }
 
     /// v: velocity without these forces; on return with them. L: factor of the inertia matrix, scratch: nv numbers.
@@ -38,9 +43,12 @@ public:
     void solve(const Tree& tree, RowSystem& rows, const double* L, bool again, double* v, double* scratch, StepReport& report, Vec<TraceEntry>* trace) {
         if (rows.groups.empty()) return;
         ++report.solves;
-        if (!again) {
+        if (again) {
+            remember();
+        } else {
             rows.respond(L);
             make_islands(rows);
+            cones_.reserve(tree.nv);
         }
         std::fill(scratch, scratch + tree.nv, 0.0);
         for (const Island& island : islands_) {
@@ -55,6 +63,8 @@ public:
 
 private:
     struct Island { int begin, end, rows, store; };
+    struct Memory { int a, b; Grip grip; Vec3<double> at, force, moment; };
+    struct StopMemory { int stop; double sign, w; };
     Group& group(RowSystem& rows, std::size_t member) { return rows.groups[static_cast<std::size_t>(members_[member])]; }
 
     /// Contacts that feel each other stand together; each island gets its B.
@@ -101,11 +111,11 @@ private:
             const Vec3<double>& s = patches[static_cast<std::size_t>(a.index)].surface;
             u_free_[static_cast<std::size_t>(a.row)] -= s.x, u_free_[static_cast<std::size_t>(a.row + 1)] -= s.y, u_free_[static_cast<std::size_t>(a.row + 2)] -= s.z;
         }
-        if (!again)
-            for (std::size_t m = 0; m < members_.size(); ++m) first_hypothesis(group(rows, m));
+        start_from_memory(rows);
+        for (std::size_t m = 0; m < members_.size() && !again; ++m) first_hypothesis(group(rows, m));
         if (!trial_and_error(rows, 8 + static_cast<int>(members_.size()), report, trace)) {
             ++report.swept;
-            point_by_point(rows, report, trace);
+            solve_cones(rows, report, trace);
         }
         store(rows);
         certify(rows, report);
@@ -153,7 +163,8 @@ private:
         p.bearing.assign(p.points.size(), 1);
         p.stuck = p.slid = p.slid_again = p.pivoted = false;
         start_slip(p);
-        const Grip last = remembered(p);
+        const Memory* memory = remembered(p);
+        const Grip last = memory ? memory->grip : Grip::stick;  // a new contact sticks
         if (!approaches || (last == Grip::off && !impact)) {
             p.grip = Grip::off;
         } else if (p.material.mu_s <= 0) {
@@ -162,11 +173,31 @@ private:
             p.grip = !impact && (fastest > p.stops_below || last == Grip::slip) ? Grip::slip : Grip::stick;
         }
     }
-    /// What this contact did in the last step; a new one sticks.
-    Grip remembered(const Patch& p) const {
+    /// What this contact did in the last step.
+    const Memory* remembered(const Patch& p) const {
         for (const Memory& m : memory_)
-            if (m.a == p.link_a && m.b == p.link_b) return m.grip;
-        return Grip::stick;
+            if (m.a == p.link_a && m.b == p.link_b) return &m;
+        return nullptr;
+    }
+    /// The forces of the last step, from which hypotheses correct: what they leave open stays as it was.
+    void start_from_memory(RowSystem& rows) {
+        base_.assign(static_cast<std::size_t>(n_), 0.0);
+        for (std::size_t m = 0; m < members_.size() && !impact; ++m) {
+            const Group& g = group(rows, m);
+            double* w = base_.data() + g.row;
+            if (g.kind == GroupKind::loop && loop_memory_.size() == loop_w.size()) std::copy_n(loop_memory_.begin() + loop_row[static_cast<std::size_t>(g.index)], g.rows, w);
+            if (g.kind == GroupKind::stop) {
+                const StopState& s = stops[static_cast<std::size_t>(g.index)];
+                for (const StopMemory& k : stop_memory_)
+                    if (k.stop == s.stop && k.sign == s.sign) w[0] = k.w;
+            }
+            if (g.kind != GroupKind::patch) continue;
+            const Patch& p = patches[static_cast<std::size_t>(g.index)];
+            const Memory* k = remembered(p);
+            if (!k) continue;
+            const Vec3<double> f = tmul(p.frame.R, k->force), n = tmul(p.frame.R, k->moment + cross(k->at - p.frame.p, k->force));
+            w[0] = f.x, w[1] = f.y, w[2] = f.z, w[3] = n.x, w[4] = n.y, w[5] = n.z;
+        }
     }
     /// Slip along the motion; where there is none, against the friction that stuck.
     static void start_slip(Patch& p) {
@@ -200,7 +231,10 @@ private:
         constexpr int most_turns = 20;
         for (int turns = 0;; ++turns) {
             assemble(rows);
+            for (int i = 0; i < k_; ++i)  // forces are found as a correction: what the motion leaves open stays as it was
+                for (int j = 0; j < k_; ++j) rhs_[static_cast<std::size_t>(i)] -= A_[static_cast<std::size_t>(i * k_ + j)] * z0_[static_cast<std::size_t>(j)];
             solve_rows(A_.data(), rhs_.data(), k_, z_.data(), columns_);
+            for (int i = 0; i < k_; ++i) z_[static_cast<std::size_t>(i)] += z0_[static_cast<std::size_t>(i)];
             apply(rows);
             double change = 0;
             for (std::size_t m = 0; m < members_.size(); ++m) {
@@ -234,10 +268,12 @@ private:
         }
         const auto k = static_cast<std::size_t>(k_);
         A_.resize(k * k), rhs_.resize(k), z_.resize(k), BE_.resize(static_cast<std::size_t>(n_) * k);
+        z0_.resize(k);
         int c = 0;
         for (std::size_t m = 0; m < members_.size(); ++m) {  // BE, column by column
             const Group& g = group(rows, m);
             const int count = columns_of(g);
+            if (count > 0) coordinates(g, base_.data() + g.row, z0_.data() + c);
             for (int j = 0; j < count; ++j, ++c) {
                 const double* e = column_of(g, j);
                 for (int r = 0; r < n_; ++r) {
@@ -272,6 +308,31 @@ private:
                     for (int i = 0; i < count; ++i) A_[static_cast<std::size_t>(row * k_ + row - j + i)] += patches[static_cast<std::size_t>(g.index)].S[j * count + i];
             }
         }
+    }
+    /// z of a wrench w = E z.
+    void coordinates(const Group& g, const double* w, double* z) const {
+        if (g.kind != GroupKind::patch) {
+            std::copy(w, w + columns_of(g), z);
+            return;
+        }
+        const Patch& p = patches[static_cast<std::size_t>(g.index)];
+        *z++ = w[2];
+        if (p.kind == Shape2::face) {
+            *z++ = w[3], *z++ = w[4];
+        } else if (p.kind == Shape2::line) {
+            const PatchPoint &a = p.points[static_cast<std::size_t>(p.i)], &b = p.points[static_cast<std::size_t>(p.j)];
+            const double ex = b.x - a.x, ey = b.y - a.y, s = (ex * (-w[4] - a.x * w[2]) + ey * (w[3] - a.y * w[2])) / (ex * ex + ey * ey);
+            z[-1] -= s, *z++ = s;
+        }
+        if (p.grip == Grip::slip && p.material.mu_d <= 0) return;
+        double t[3] = {w[0], w[1], w[5]};
+        if (p.grip == Grip::pivot) {
+            const PatchPoint& c = p.points[static_cast<std::size_t>(p.pivot)];
+            *z++ = c.fx, *z++ = c.fy;
+            add_tangential(t, c, -c.fx, -c.fy);
+        }
+        *z++ = t[0], *z++ = t[1];
+        if (p.kind != Shape2::point || p.grip != Grip::stick) *z = t[2];
     }
     bool slipping(const Group& g, int j) const { return g.kind == GroupKind::patch && j >= patches[static_cast<std::size_t>(g.index)].held; }
     int columns_of(const Group& g) const {
@@ -492,73 +553,51 @@ private:
         return false;
     }
 
-    // --- point by point: every point's exact force in turn, until all conditions hold ---------------------------------
-    struct PointSystem { double B[9]; double inverse[9]; };
-    /// Sweeps over all points; now and then what they found is tried as a hypothesis, which is exact at once if it holds.
-    void point_by_point(RowSystem& rows, StepReport& report, Vec<TraceEntry>* trace) {
-        std::fill(w_.begin(), w_.end(), 0.0);  // from nothing: forces of a failed hypothesis may be wild
-        u_ = u_free_;
-        std::size_t points = 0;
-        for (std::size_t m = 0; m < members_.size(); ++m)
-            if (group(rows, m).kind == GroupKind::patch) points += patches[static_cast<std::size_t>(group(rows, m).index)].points.size();
-        forces_.assign(points, {0, 0, 0});
-        local_.resize(points);
-        std::size_t at = 0;
+    // --- all cones at once ---------------------------------------------------------------------------------------------
+    /// Forces of all points by the cone problem; what it found is tried as a hypothesis, which is exact to rounding if it holds.
+    void solve_cones(RowSystem& rows, StepReport& report, Vec<TraceEntry>* trace) {
+        cones_.clear();
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
+            cones_.add_group(rows, g, u_free_.data() + g.row);
+            if (g.kind == GroupKind::stop) cones_.add_stop(wanted(g, 0));
+            for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) cones_.add_equal(r, wanted(g, r));
             if (g.kind != GroupKind::patch) continue;
-            for (const PatchPoint& c : patches[static_cast<std::size_t>(g.index)].points) local_response(g, c, local_[at++]);
-        }
-        for (int sweeps : {10, 20, 40, 100, 300, 1000}) {
-            bool settled = false;
-            for (int i = 0; i < sweeps && !settled; ++i) settled = sweep(rows);
-            w_points_ = w_, u_points_ = u_;
-            hypothesis_of_points(rows);
-            if (settled) break;
-            if (trial_and_error(rows, 6 + static_cast<int>(members_.size()), report, trace)) return;
-            w_ = w_points_, u_ = u_points_;
-        }
-        ++report.exact;
-        if (trace) trace->push_back({report.solves, 0, -1, -1, Condition::off, Check::none, 0});
-        hypothesis_of_points(rows);
-    }
-    /// Every point, stop and loop once; true if nothing changed any more.
-    bool sweep(RowSystem& rows) {
-        double change = 0, scale = 1e-300;
-        std::size_t at = 0;
-        for (std::size_t m = 0; m < members_.size(); ++m) {
-            const Group& g = group(rows, m);
-            if (g.kind == GroupKind::patch) {
-                Patch& p = patches[static_cast<std::size_t>(g.index)];
-                for (const PatchPoint& c : p.points) {
-                    Vec3<double>& f = forces_[at];
-                    const Vec3<double> next = point_force(p, c, local_[at], u_.data() + g.row, f);
-                    const Vec3<double> d = next - f;
-                    const double dw[6] = {d.x, d.y, d.z, c.y * d.z, -c.x * d.z, c.x * d.y - c.y * d.x};
-                    push(g, dw);
-                    f = next, ++at;
-                    change = std::fmax(change, std::fabs(d.x) + std::fabs(d.y) + std::fabs(d.z));
-                    scale = std::fmax(scale, std::fabs(f.z));
-                }
-            } else if (g.kind == GroupKind::stop) {
-                const StopState& s = stops[static_cast<std::size_t>(g.index)];
-                double& w = w_[static_cast<std::size_t>(g.row)];
-                const double next = std::fmax(0.0, w + (s.target - u_[static_cast<std::size_t>(g.row)]) / B_[g.row * n_ + g.row]);
-                const double d[1] = {next - w};
-                push(g, d);
-                change = std::fmax(change, std::fabs(d[0])), scale = std::fmax(scale, next);
-            } else {
-                for (int r = 0; r < g.rows; ++r) {
-                    const int i = g.row + r;
-                    const double b = B_[i * n_ + i];
-                    double d[most_rows] = {};
-                    d[r] = b > 0 ? (wanted(g, r) - u_[static_cast<std::size_t>(i)]) / b : 0.0;
-                    push(g, d);
-                    change = std::fmax(change, std::fabs(d[r]));
-                }
+            const Patch& p = patches[static_cast<std::size_t>(g.index)];
+            for (const PatchPoint& c : p.points) {
+                constexpr double still[6] = {};
+                const Slip shift = slip_of(p, c, still);  // what is not the motion at the end
+                cones_.add_point(c.x, c.y, p.material.mu_d, c.target, shift.x / (1 - c.share), shift.y / (1 - c.share));
             }
         }
-        return change <= 1e-13 * scale;
+        cones_.solve(rows);
+        cones_.finish(rows);
+        read_cones(rows);
+        if (trial_and_error(rows, 4, report, trace)) return;
+        ++report.exact;
+        if (trace) trace->push_back({report.solves, 0, -1, -1, Condition::off, Check::none, 0});
+        read_cones(rows);
+    }
+    /// Forces and motions of the cone problem, and the hypothesis they amount to.
+    void read_cones(RowSystem& rows) {
+        std::fill(w_.begin(), w_.end(), 0.0);
+        forces_.clear();
+        std::size_t cone = 0, equal = 0;
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            double* w = w_.data() + g.row;
+            if (g.kind == GroupKind::stop) w[0] = cones_.force(cone++).z;
+            for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) w[r] = cones_.equal_force(equal++);
+            if (g.kind != GroupKind::patch) continue;
+            for (const PatchPoint& c : patches[static_cast<std::size_t>(g.index)].points) {
+                const Vec3<double> f = cones_.force(cone++);
+                w[0] += f.x, w[1] += f.y, w[2] += f.z, w[3] += c.y * f.z, w[4] -= c.x * f.z, w[5] += c.x * f.y - c.y * f.x;
+                forces_.push_back(f);
+            }
+        }
+        respond_all();
+        base_ = w_;
+        hypothesis_of_points(rows);
     }
     /// What the points found, as conditions of their contacts.
     void hypothesis_of_points(RowSystem& rows) {
@@ -593,95 +632,6 @@ private:
             std::copy(w_.begin() + g.row, w_.begin() + g.row + 6, p.w);
         }
     }
-    /// Adds an impulse to a group and what it does to all motions.
-    void push(const Group& g, const double* dw) {
-        for (int r = 0; r < g.rows; ++r) {
-            if (dw[r] == 0) continue;
-            w_[static_cast<std::size_t>(g.row + r)] += dw[r];
-            const double* column = B_ + (g.row + r) * n_;
-            for (int i = 0; i < n_; ++i) u_[static_cast<std::size_t>(i)] += column[i] * dw[r];
-        }
-    }
-    /// T^T B T of one point of a patch: its own 3 x 3 response.
-    void local_response(const Group& g, const PatchPoint& c, PointSystem& s) const {
-        const double T[3][6] = {{1, 0, 0, 0, 0, -c.y}, {0, 1, 0, 0, 0, c.x}, {0, 0, 1, c.y, -c.x, 0}};
-        for (int a = 0; a < 3; ++a)
-            for (int b = 0; b < 3; ++b) {
-                double x = 0;
-                for (int i = 0; i < 6; ++i)
-                    for (int j = 0; j < 6; ++j) x += T[a][i] * B_[(g.row + i) * n_ + g.row + j] * T[b][j];
-                s.B[3 * a + b] = x;
-            }
-        const double* m = s.B;
-        const Sym3<double> inv = inverse(Sym3<double>{m[0], m[1], m[2], m[4], m[5], m[8]});
-        const double flat[9] = {inv.xx, inv.xy, inv.xz, inv.xy, inv.yy, inv.yz, inv.xz, inv.yz, inv.zz};
-        std::copy(flat, flat + 9, s.inverse);
-    }
-    /// The force at one point that meets all its conditions while the others stay as they are.
-    Vec3<double> point_force(const Patch& p, const PatchPoint& c, const PointSystem& s, const double* u, const Vec3<double>& now) const {
-        const double* B = s.B;
-        auto minus = [&](int r) { return B[3 * r] * now.x + B[3 * r + 1] * now.y + B[3 * r + 2] * now.z; };
-        const double vx = slip_x(u, c) - minus(0), vy = slip_y(u, c) - minus(1), vz = normal_velocity(u, c) - minus(2);  // without this force
-        if (vz >= c.target) return {0, 0, 0};
-        const Vec3<double> want = {slip_x(p.target, c) - vx, slip_y(p.target, c) - vy, c.target - vz};
-        const double* I = s.inverse;
-        const Vec3<double> stick = {I[0] * want.x + I[1] * want.y + I[2] * want.z, I[3] * want.x + I[4] * want.y + I[5] * want.z, I[6] * want.x + I[7] * want.y + I[8] * want.z};
-        if (stick.z >= 0 && std::hypot(stick.x, stick.y) <= p.material.mu_s * stick.z) return stick;
-        return slip_force(p, c, B, vx, vy, want.z, now);
-    }
-    /// f = fz (-mu d, 1) with d along the mean slip: the angle of d at which the slip across it vanishes, searched round
-    /// the circle and then by halving.
-    Vec3<double> slip_force(const Patch& p, const PatchPoint& c, const double* B, double vx, double vy, double wanted_z, const Vec3<double>& now) const {
-        const double mu = p.material.mu_d, rest = 1 - c.share, stuck = 1 - 2 * c.share;
-        const double x0 = c.share * slip_x(p.u0, c) - stuck * slip_x(p.target, c), y0 = c.share * slip_y(p.u0, c) - stuck * slip_y(p.target, c);
-        struct At { double across, along, fz, dx, dy; };
-        auto at = [&](double angle) {
-            At a;
-            a.dx = std::cos(angle), a.dy = std::sin(angle);
-            const double response = B[8] - mu * (B[6] * a.dx + B[7] * a.dy);
-            if (response <= 1e-12 * B[8]) {  // no force can hold it; what an ever larger one would do
-                const double gx = B[2] - mu * (B[0] * a.dx + B[1] * a.dy), gy = B[5] - mu * (B[3] * a.dx + B[4] * a.dy);
-                a.fz = INFINITY, a.across = a.dx * gy - a.dy * gx, a.along = a.dx * gx + a.dy * gy;
-                return a;
-            }
-            a.fz = wanted_z / response;
-            const double fx = -mu * a.dx * a.fz, fy = -mu * a.dy * a.fz;
-            const double mx = x0 + rest * (vx + B[0] * fx + B[1] * fy + B[2] * a.fz), my = y0 + rest * (vy + B[3] * fx + B[4] * fy + B[5] * a.fz);
-            a.across = a.dx * my - a.dy * mx, a.along = a.dx * mx + a.dy * my;
-            return a;
-        };
-        auto halve = [&](double low, double high, bool negative) {
-            At middle = at(0.5 * (low + high));
-            for (int halving = 0; halving < 50; ++halving) {
-                const double angle = 0.5 * (low + high);
-                middle = at(angle);
-                ((middle.across < 0) == negative ? low : high) = angle;
-            }
-            return middle;
-        };
-        auto force = [&](const At& a) { return Vec3<double>{-mu * a.dx * a.fz, -mu * a.dy * a.fz, a.fz}; };
-        if (now.z > 0 && (now.x != 0 || now.y != 0)) {  // near the direction of the last sweep
-            const double angle = std::atan2(-now.y, -now.x), reach = 0.02;
-            const At low = at(angle - reach), high = at(angle + reach);
-            if (std::isfinite(low.fz) && std::isfinite(high.fz) && low.along > 0 && high.along > 0 && (low.across < 0) != (high.across < 0)) return force(halve(angle - reach, angle + reach, low.across < 0));
-        }
-        constexpr int sectors = 24;
-        constexpr double sector = 6.283185307179586 / sectors;
-        At best{INFINITY, -INFINITY, 0, 1, 0};
-        const double start = std::atan2(y0 + rest * vy, x0 + rest * vx);
-        At before = at(start);
-        for (int k = 1; k <= sectors; ++k) {
-            At after = at(start + k * sector);
-            if ((std::isfinite(before.fz) || std::isfinite(after.fz)) && (before.across < 0) != (after.across < 0)) {
-                const At middle = halve(start + (k - 1) * sector, start + k * sector, before.across < 0);
-                if (std::isfinite(middle.fz) && middle.along > best.along) best = middle;
-            }
-            before = after;
-        }
-        if (!std::isfinite(best.fz) || best.along < 0) return {0, 0, 0};
-        return force(best);
-    }
-
     // --- results ---------------------------------------------------------------------------------------------------------
     void store(RowSystem& rows) {
         for (std::size_t m = 0; m < members_.size(); ++m) {
@@ -744,34 +694,34 @@ private:
         report.valid &= c.normal_force < 1e-6 && c.approach < 1e-6 && c.complementarity < 1e-6 && c.cone < 1e-6 && c.dissipation < 1e-5 && c.pressure < 1e-6;
     }
 
+    static constexpr double slow = 1e-3;  // [m/s]: of slower slip the power of its friction is judged, not the direction
     /// Each point: friction within the cone, at its bound where the point slips, and against the slip.
     static void certify_points(const Patch& p, const double* u, double per_force, Certificate& c) {
         for (const PatchPoint& q : p.points) {
             const double f = std::hypot(q.fx, q.fy);
             c.cone = std::fmax(c.cone, per_force * (f - p.material.mu_s * q.pressure) / std::fmax(1.0, p.material.mu_s));
-            const double end = std::hypot(slip_x(u, q) - slip_x(p.target, q), slip_y(u, q) - slip_y(p.target, q));
-            if (q.pressure <= 0 || end < 1e-7) continue;  // it sticks
-            const Slip m = slip_of(p, q, u);
-            const double speed = std::fmax(1e-300, std::hypot(m.x, m.y)), limit = p.material.mu_d * q.pressure;
-            c.dissipation = std::fmax(c.dissipation, per_force * std::hypot(q.fx + limit * m.x / speed, q.fy + limit * m.y / speed));
+            const Slip m = slip_of(p, q, u);  // |m| f + mu p m = 0, whether it slips or not
+            const double speed = std::hypot(m.x, m.y), limit = p.material.mu_d * std::fmax(0.0, q.pressure);
+            c.dissipation = std::fmax(c.dissipation, per_force * std::hypot(speed * q.fx + limit * m.x, speed * q.fy + limit * m.y) / std::fmax(speed, slow));
         }
     }
 
-    struct Memory { int a, b; Grip grip; };
     Vec<Memory> memory_;
+    Vec<StopMemory> stop_memory_;
+    Vec<double> loop_memory_;
     int n_ = 0, k_ = 0;
     double force_scale_ = 1;
     Vec<int> order_, island_, members_, columns_;
     double* B_ = nullptr;
     Vec<Island> islands_;
-    Vec<double> store_, u_free_, u_, w_, A_, BE_, rhs_, z_;
+    Vec<double> store_, u_free_, u_, w_, A_, BE_, rhs_, z_, z0_;
     Vec<char> bearing_before_;
     Vec<std::uint64_t> tried_;
     struct Failure { std::size_t member; Check check; double amount; int point; };
     Vec<Failure> failures_;
     Vec<Vec3<double>> forces_;
-    Vec<PointSystem> local_;
-    Vec<double> w_points_, u_points_;
+    Vec<double> base_;
+    ConeSolver cones_;
 };
 
 UKEMI_END
