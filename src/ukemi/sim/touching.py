@@ -156,21 +156,29 @@ class Touching:
         return np.array(scene.engine.loop_forces())
 
     def separate(self, rounds: int = 50) -> float:
-        """Moves figures on free joints out of what they are inside of, along the normals; returns what is left [m]."""
+        """Moves figures on free joints out of what they are inside of; returns what is left [m].
+
+        First along the normals of the deepest contacts; what is left after so many rounds, such as figures that stand
+        in one place, goes up in as many more: of two figures the higher one.
+        """
         scene = self.scene()
-        for _ in range(rounds):
+        up = -self.gravity / (np.linalg.norm(self.gravity) or 1.0)
+        for k in range(2 * rounds):
             worst = _deepest_outside(scene, self.q, self.v)
             if worst is None or worst.gap >= 0:
                 return 0.0
-            depth = -worst.gap
-            q = self.q.copy()
-            for name, sign in zip(worst.links, (1, -1), strict=True):
-                root = _free_root(self.model, name)
-                if root is not None:
-                    q[root : root + 3] += sign * (1.01 * depth + 1e-9) * worst.normal
-                    break
-            else:
+            roots = {_free_root(self.model, name): sign for name, sign in zip(worst.links, (1, -1), strict=True)}
+            movable = [root for root in roots if root is not None]
+            if not movable:
                 break
+            q = self.q.copy()
+            if k < rounds:
+                root = movable[0]
+                way = roots[root] * worst.normal
+            else:
+                root = max(movable, key=lambda i: float(q[i : i + 3] @ up))
+                way = 2 * up  # overlaps of limbs are much less than what lies between two figures
+            q[root : root + 3] += (1.01 * -worst.gap + 1e-9) * way
             self.q = q
         worst = _deepest_outside(scene, self.q, self.v)
         return 0.0 if worst is None else max(0.0, -worst.gap)
