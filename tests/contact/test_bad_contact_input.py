@@ -57,6 +57,18 @@ def test_a_start_inside_is_refused_and_can_be_resolved() -> None:
     assert world.q[2] == pytest.approx(0.1, abs=2e-3)
 
 
+def test_a_state_set_inside_while_it_runs_is_refused() -> None:
+    world = loose([uk.Sphere(0.1)], uk.Ground(), mass=1.0, q=(0, 0, 0.1, 1, 0, 0, 0))
+    sim = uk.Simulation(world)
+    sim.step(steps=3)
+    world.set_state(q=(0, 0, 0.05, 1, 0, 0, 0))
+    with pytest.raises(uk.InvalidInputError, match=r"50 mm inside 'ground'"):
+        sim.step()
+    world.separate()
+    sim.step(steps=3)
+    assert np.abs(world.v).max() < 0.1
+
+
 def test_figures_in_one_place_are_taken_apart() -> None:
     world = uk.World()
     world.terrain = uk.Ground()
@@ -120,6 +132,17 @@ def test_a_push_beyond_all_numbers_stops_the_run() -> None:
     world = loose([uk.Sphere(0.1)], uk.Ground(), mass=1.0, q=(0, 0, 0.1, 1, 0, 0, 0))
     with pytest.raises(uk.UkemiError):
         uk.Simulation(world, 1.0).run(100.0, np.array([1e308, 1e308, 0, 1e308, 0, 0]))
+
+
+def test_torques_beyond_all_sense_stop_the_run() -> None:
+    """Joints that turn at 1e10 rad/s: places are no numbers any more, and nothing crashes."""
+    model = uk.human(16)
+    world = uk.World()
+    world.terrain = uk.Ground()
+    world.add(model, "h")
+    world.separate()
+    with pytest.raises(uk.SimulationError, match="no longer finite"):
+        uk.Simulation(world).run(1.0, np.concatenate([np.zeros(6), np.full(model.nv - 6, 1e4)]))
 
 
 def test_tiny_and_heavy_bodies_together() -> None:
