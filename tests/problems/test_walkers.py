@@ -21,7 +21,6 @@ CCW = uk.Revolute((0, -1, 0))
 ROW = 0.2  # of stones to the left and to the right [m]
 
 
-@pytest.mark.xfail(reason="within 20 s a foot loses contact for a moment; the first steps are right to 1e-5 s")
 def test_rimless_wheel(problem: Load) -> None:
     p = problem("rimless_wheel")
     g = p.given
