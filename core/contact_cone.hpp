@@ -4,8 +4,8 @@
 // A point's force (mu f_n, f_t) and its motion (u_n / mu + |u_t|, u_t) (De Saxce and Feng 1998) lie in the same
 // round cone and are perpendicular. With y = D^1/2 L (v - v_free), so that u = u_free + Y^T y and y = Y w, both follow
 // a central path by Newton's steps (scaling of Nesterov and Todd 1997, corrector of Mehrotra 1992) in a matrix as large as the freedoms, however
-// many points touch and however many of them are redundant. Far from the solution |u_t| is kept from step to step (a convex
-// problem); near it Newton's steps take it along (Acary et al. 2011 solve it by a fixed point instead).
+// many points touch and however many of them are redundant. Newton's steps take |u_t| along; where that path breaks off, |u_t|
+// is kept from step to step until the solution is near (a convex problem each; Acary et al. 2011 go on so to the end).
 #pragma once
 #include "contact_patch.hpp"
 #include "dense.hpp"
@@ -45,8 +45,8 @@ public:
 
     /// Finds forces and motions; false where the path breaks off before it is near the solution.
     bool solve(const RowSystem& rows) {
-        for (const bool newton : {true, false})
-            if (follow_path(rows, newton)) return true;
+        for (const double near : {static_cast<double>(INFINITY), 1e-2, 1e-1, 1e-4, 0.0})
+            if (follow_path(rows, near)) return true;
         return false;
     }
     /// Force (f_x, f_y, f_n) of the i-th point or stop; force of the i-th equal row.
@@ -55,7 +55,8 @@ public:
         return c.size == 1 ? Vec3<double>{0, 0, c.z[0]} : Vec3<double>{c.z[1], c.z[2], c.z[0] / c.mu};
     }
     double equal_force(std::size_t i) const { return equal_[i].force; }
-    int iterations = 0;
+    /// Fastest motion that the forces have to stop.
+    double speed() const { return speed_; }
 
 private:
     struct At { const Group* group; int places; double u_free[6], u[6], w[6]; };
@@ -70,9 +71,8 @@ private:
     };
     struct Equal { int at, row; double target, force; };
     static constexpr double smooth = 1e-9;    // friction below this is none
-    static constexpr int most_steps = 60;
-    static constexpr double near = 1e-2;      // share of the start at which |u_t| joins Newton's steps
-    static constexpr double enough = 1e-12, tolerable = 1e-8;  // share of the start that ends the path; that is a solution
+    static constexpr int most_steps = 40;
+    static constexpr double enough = 1e-15, tolerable = 1e-8;  // share of the start that ends the path; that is a solution
 
     /// The cone's motion from that of its group.
     static void motion_of(const Cone& c, const double* u, double* s) {
@@ -115,14 +115,14 @@ private:
         for (Equal& e : equal_) e.force = 0;
         y_.assign(static_cast<std::size_t>(freedoms_), 0.0);
     }
-    bool follow_path(const RowSystem& rows, bool newton) {
+    /// near: share of the start at which |u_t| joins Newton's steps.
+    bool follow_path(const RowSystem& rows, double near) {
         start(rows);
         const auto n = static_cast<std::size_t>(freedoms_), all = n + equal_.size();
         step_.resize(all), rest_.resize(n), equal_left_.resize(equal_.size());
         double reached = 1, best = 1;
         for (int step = 0; step < most_steps; ++step) {
-            ++iterations;
-            const double gap = residuals(rows, newton && reached < near);
+            const double gap = residuals(rows, reached < near);
             double worst = gap / (speed_ * force_);
             for (const Cone& c : cones_)
                 for (int i = 0; i < c.size; ++i) worst = std::fmax(worst, std::fabs(c.left[i]) / speed_);

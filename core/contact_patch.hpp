@@ -22,7 +22,8 @@ struct PatchPoint {
     double dx, dy, speed; // direction and speed of slip
     double share;         // 0: slip is the motion at the end of the step, less what sticking would leave; 1/2: the mean motion
     double pressure;      // normal force, from the last distribution
-    double fx, fy;        // friction, when it was found point by point
+    double fx, fy;        // friction, as it is shared among the points
+    Vec3<double> example; // a force that was found possible for this point before (Patch::example)
 };
 
 struct Patch {
@@ -49,6 +50,7 @@ struct Patch {
     double w[6], u[6];                // solution: wrench (impulse) and motion at the end
     bool stuck, slid, slid_again, pivoted;     // hypotheses tried: sticking; slipping against the friction that stuck, along the motion
     bool by_points;                   // the solution was found point by point
+    bool example;                     // the points have examples: of the cone problem, or of the last step
     bool free_twist = false;          // nothing answers a twist (a planar mechanism): what it needs of one is there
     double turned = 0;                // how far the slip directions still turned
     double stops_below = 0;           // slower slip may stop within the step: sticking is tried first [m/s]
@@ -293,14 +295,54 @@ inline double friction_turn(const Patch& p, const Cop& c) {
 struct FrictionUse { double share; bool twisted; };
 inline FrictionUse friction_use(Patch& p) {
     const double fz = p.w[2], f = std::hypot(p.w[0], p.w[1]);
-    if (p.kind == Shape2::point) return {f / fz, false};
     const Cop c = cop_of(p.w);
     share_pressure(p);
-    const double turn = friction_turn(p, c);
+    const double turn = p.kind == Shape2::point ? 0.0 : friction_turn(p, c);
     double worst = f;
-    for (const PatchPoint& q : p.points)
-        if (q.pressure > 1e-9 * fz) worst = std::fmax(worst, std::hypot(p.w[0] - turn * (q.y - c.y), p.w[1] + turn * (q.x - c.x)));
+    for (PatchPoint& q : p.points) {
+        const double share = q.pressure / fz, fx = p.w[0] - turn * (q.y - c.y), fy = p.w[1] + turn * (q.x - c.x);
+        q.fx = share * fx, q.fy = share * fy;
+        if (q.pressure > 1e-9 * fz) worst = std::fmax(worst, std::hypot(fx, fy));
+    }
     return {worst / fz, worst > f * (1 + 1e-9)};
+}
+/// The two ends of a line: friction across it follows from force and twist; along it they share what mu leaves them.
+inline bool share_along_line(Patch& p, double mu) {
+    PatchPoint &a = p.points[static_cast<std::size_t>(p.i)], &b = p.points[static_cast<std::size_t>(p.j)];
+    const double length = std::hypot(b.x - a.x, b.y - a.y), ex = (b.x - a.x) / length, ey = (b.y - a.y) / length;
+    const double along = p.w[0] * ex + p.w[1] * ey, room_a = mu * a.pressure, room_b = mu * b.pressure;
+    const double across_a = a.fy * ex - a.fx * ey, across_b = b.fy * ex - b.fx * ey;
+    if (std::fabs(across_a) > room_a || std::fabs(across_b) > room_b) return false;
+    const double most_a = std::sqrt(room_a * room_a - across_a * across_a), most_b = std::sqrt(room_b * room_b - across_b * across_b);
+    if (std::fabs(along) > most_a + most_b) return false;
+    const double share = most_a + most_b > 0 ? most_a / (most_a + most_b) : 0.5;
+    auto set = [&](PatchPoint& c, double x, double y) { c.fx = x * ex - y * ey, c.fy = x * ey + y * ex; };
+    set(a, share * along, across_a), set(b, (1 - share) * along, across_b);
+    return true;
+}
+/// The points' examples, with what the wrench differs from theirs spread evenly.
+inline bool share_by_example(Patch& p, double mu) {
+    double d[6];
+    std::copy(p.w, p.w + 6, d);
+    double second = 0;
+    for (const PatchPoint& c : p.points) {
+        const Vec3<double>& f = c.example;
+        d[0] -= f.x, d[1] -= f.y, d[2] -= f.z, d[3] -= c.y * f.z, d[4] += c.x * f.z, d[5] -= c.x * f.y - c.y * f.x;
+        second += c.x * c.x + c.y * c.y;
+    }
+    double xx = 0, xy = 0, yy = 0;
+    for (const PatchPoint& c : p.points) xx += c.x * c.x, xy += c.x * c.y, yy += c.y * c.y;
+    const double least = 1e-12 * second, det = (xx + least) * (yy + least) - xy * xy;
+    const double a = second > 0 ? ((xx + least) * d[3] + xy * d[4]) / det : 0.0, b = second > 0 ? (xy * d[3] + (yy + least) * d[4]) / det : 0.0;
+    const double n = static_cast<double>(p.points.size()), turn = second > 0 ? d[5] / second : 0.0;
+    const double rounding = 1e-9 * p.w[2];
+    bool holds = true;
+    for (PatchPoint& c : p.points) {
+        c.pressure = c.example.z + d[2] / n + a * c.y - b * c.x;
+        c.fx = c.example.x + d[0] / n - turn * c.y, c.fy = c.example.y + d[1] / n + turn * c.x;
+        holds &= c.pressure >= -rounding && std::hypot(c.fx, c.fy) <= mu * c.pressure + rounding;
+    }
+    return holds;
 }
 
 /// The motion that counts as a point's slip.
@@ -308,6 +350,12 @@ struct Slip { double x, y; };
 inline Slip slip_of(const Patch& p, const PatchPoint& c, const double* u) {
     const double before = c.share, after = 1 - c.share, stuck = 1 - 2 * c.share;
     return {before * slip_x(p.u0, c) + after * slip_x(u, c) - stuck * slip_x(p.target, c), before * slip_y(p.u0, c) + after * slip_y(u, c) - stuck * slip_y(p.target, c)};
+}
+/// Slip at the end of the step beyond what sticking leaves: `target` keeps the contact to second order, and so, to first,
+/// does no motion. Contacts that hold the same motion may differ by so much.
+inline double creep(const Patch& p, const PatchPoint& c, const double* u) {
+    const double x = slip_x(p.target, c), y = slip_y(p.target, c);
+    return std::fmax(0.0, std::hypot(slip_x(u, c) - x, slip_y(u, c) - y) - std::hypot(x, y));
 }
 /// Directions of slip from the motion; returns how much they turned where pressure acts.
 inline double turn_slip(Patch& p, const double* u) {

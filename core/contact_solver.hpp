@@ -29,10 +29,13 @@ public:
 
     /// Keeps what every contact did, as the first hypothesis of the next step.
     void remember() {
-        memory_.clear(), stop_memory_.clear();
+        memory_.clear(), stop_memory_.clear(), examples_.clear();
         for (std::size_t i = 0; i < patch_count; ++i) {
             const Patch& p = patches[i];
-            memory_.push_back({p.link_a, p.link_b, p.grip, p.frame.p, p.frame.R * Vec3<double>{p.w[0], p.w[1], p.w[2]}, p.frame.R * Vec3<double>{p.w[3], p.w[4], p.w[5]}});
+            const bool examples = p.grip == Grip::stick && p.example;
+            memory_.push_back({p.link_a, p.link_b, p.grip, p.frame.p, p.frame.R * Vec3<double>{p.w[0], p.w[1], p.w[2]}, p.frame.R * Vec3<double>{p.w[3], p.w[4], p.w[5]}, examples_.size(),
+                               examples ? static_cast<int>(p.points.size()) : 0});
+            for (std::size_t k = 0; k < p.points.size() && examples; ++k) examples_.push_back({p.points[k].fx, p.points[k].fy, p.points[k].pressure});
         }
         for (const StopState& s : stops) stop_memory_.push_back({s.stop, s.sign, s.w});
         loop_memory_ = loop_w;
@@ -63,7 +66,7 @@ public:
 
 private:
     struct Island { int begin, end, rows, store; };
-    struct Memory { int a, b; Grip grip; Vec3<double> at, force, moment; };
+    struct Memory { int a, b; Grip grip; Vec3<double> at, force, moment; std::size_t points; int count; };  // points: of examples_, count 0 if none
     struct StopMemory { int stop; double sign, w; };
     Group& group(RowSystem& rows, std::size_t member) { return rows.groups[static_cast<std::size_t>(members_[member])]; }
 
@@ -111,6 +114,12 @@ private:
             const Vec3<double>& s = patches[static_cast<std::size_t>(a.index)].surface;
             u_free_[static_cast<std::size_t>(a.row)] -= s.x, u_free_[static_cast<std::size_t>(a.row + 1)] -= s.y, u_free_[static_cast<std::size_t>(a.row + 2)] -= s.z;
         }
+        double lightest = 1e-300;
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const int normal = group(rows, m).row + normal_row(group(rows, m));
+            if (group(rows, m).kind != GroupKind::loop) lightest = std::fmax(lightest, B_[normal * n_ + normal]);
+        }
+        least_force_ = slow / lightest;
         start_from_memory(rows);
         for (std::size_t m = 0; m < members_.size() && !again; ++m) first_hypothesis(group(rows, m));
         if (!trial_and_error(rows, 8 + static_cast<int>(members_.size()), report, trace)) {
@@ -164,6 +173,8 @@ private:
         p.stuck = p.slid = p.slid_again = p.pivoted = false;
         start_slip(p);
         const Memory* memory = remembered(p);
+        p.example = memory && memory->count == static_cast<int>(p.points.size());
+        for (std::size_t k = 0; k < p.points.size() && p.example; ++k) p.points[k].example = examples_[memory->points + k];
         const Grip last = memory ? memory->grip : Grip::stick;  // a new contact sticks
         if (!approaches || (last == Grip::off && !impact)) {
             p.grip = Grip::off;
@@ -377,12 +388,7 @@ private:
     /// Checks every contact and changes what fails ([DF03] V-E, V-F); true if something did. `together`: all that fail
     /// change at once; otherwise only the worst.
     bool check_all(RowSystem& rows, int solve, int trial, bool together, Vec<TraceEntry>* trace) {
-        force_scale_ = 1e-300;
-        for (std::size_t m = 0; m < members_.size(); ++m) {
-            const Group& g = group(rows, m);
-            if (g.kind == GroupKind::patch) force_scale_ = std::fmax(force_scale_, std::fabs(w_[static_cast<std::size_t>(g.row + 2)]));
-            if (g.kind == GroupKind::stop) force_scale_ = std::fmax(force_scale_, std::fabs(w_[static_cast<std::size_t>(g.row)]));
-        }
+        force_scale_ = largest_force(rows);
         Vec<Failure>& failures = failures_;
         failures.clear();
         for (std::size_t m = 0; m < members_.size(); ++m) {
@@ -407,6 +413,17 @@ private:
         return true;
     }
 
+    /// What forces are measured by: the largest of the island, or what would stop the lightest thing that is slow.
+    double largest_force(RowSystem& rows) {
+        double largest = least_force_;
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            if (g.kind != GroupKind::loop) largest = std::fmax(largest, std::fabs(w_[static_cast<std::size_t>(g.row + normal_row(g))]));
+        }
+        return largest;
+    }
+    static int normal_row(const Group& g) { return g.kind == GroupKind::patch ? 2 : 0; }
+    static constexpr double slow = 1e-3;                 // [m/s]: of slower slip the power of its friction is judged, not the direction
     static constexpr double velocity_tolerance = 1e-9;   // [m/s]: far below what a step at rest leaves
     static constexpr double force_tolerance = 1e-9;      // share of the largest normal force
     static constexpr double friction_tolerance = 1e-8;   // share of mu: so far the cone may be passed
@@ -433,11 +450,16 @@ private:
                     if (distance > pressure_tolerance + 1e-7 * p.size) return *amount = distance * w[2] / (p.size * force_scale_), Check::pressure;
                 }
                 if (p.grip == Grip::stick) {
+                    const double mu = p.material.mu_s * (1 + friction_tolerance);
                     const FrictionUse use = friction_use(p);
-                    if (use.share > p.material.mu_s * (1 + friction_tolerance)) {
+                    if (use.share > mu && !(p.kind == Shape2::line && share_along_line(p, mu)) && !(p.example && share_by_example(p, mu))) {
                         *amount = (use.share - p.material.mu_s) * w[2] / force_scale_;
                         return use.twisted ? Check::twist : Check::friction;
                     }
+                    double moves = 0;  // held by others that go on: its own friction does not decide
+                    for (const PatchPoint& c : p.points)
+                        if (c.pressure > 0) moves = std::fmax(moves, creep(p, c, u));
+                    if (moves > velocity_tolerance) return *amount = moves, Check::friction;
                 } else if (p.material.mu_d > 0 && p.turned > 1e-7) {
                     return *amount = p.turned * w[2] / force_scale_, Check::direction;
                 }
@@ -556,6 +578,18 @@ private:
     // --- all cones at once ---------------------------------------------------------------------------------------------
     /// Forces of all points by the cone problem; what it found is tried as a hypothesis, which is exact to rounding if it holds.
     void solve_cones(RowSystem& rows, StepReport& report, Vec<TraceEntry>* trace) {
+        do {
+            pose_cones(rows);
+            cones_.solve(rows);
+            cones_.finish(rows);
+            read_cones(rows);
+        } while (slip_turned_back(rows));
+        if (trial_and_error(rows, 8, report, trace)) return;
+        ++report.exact;
+        if (trace) trace->push_back({report.solves, 0, -1, -1, Condition::off, Check::none, 0});
+        read_cones(rows);
+    }
+    void pose_cones(RowSystem& rows) {
         cones_.clear();
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
@@ -570,13 +604,19 @@ private:
                 cones_.add_point(c.x, c.y, p.material.mu_d, c.target, shift.x / (1 - c.share), shift.y / (1 - c.share));
             }
         }
-        cones_.solve(rows);
-        cones_.finish(rows);
-        read_cones(rows);
-        if (trial_and_error(rows, 4, report, trace)) return;
-        ++report.exact;
-        if (trace) trace->push_back({report.solves, 0, -1, -1, Condition::off, Check::none, 0});
-        read_cones(rows);
+    }
+    /// Slip that turned back within the step has stopped in it: its end counts, not its mean.
+    bool slip_turned_back(RowSystem& rows) {
+        bool any = false;
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            if (g.kind != GroupKind::patch) continue;
+            Patch& p = patches[static_cast<std::size_t>(g.index)];
+            const double* u = u_.data() + g.row;
+            for (PatchPoint& c : p.points)
+                if (c.share > 0 && slip_x(u, c) * slip_x(p.u0, c) + slip_y(u, c) * slip_y(p.u0, c) < 0) c.share = 0, any = true;
+        }
+        return any;
     }
     /// Forces and motions of the cone problem, and the hypothesis they amount to.
     void read_cones(RowSystem& rows) {
@@ -601,7 +641,8 @@ private:
     }
     /// What the points found, as conditions of their contacts.
     void hypothesis_of_points(RowSystem& rows) {
-        double scale = 1e-300;
+        const double still = 1e-5 * cones_.speed();  // slip this slow may be none
+        double scale = least_force_;
         for (const Vec3<double>& f : forces_) scale = std::fmax(scale, f.z);
         std::size_t at = 0;
         for (std::size_t m = 0; m < members_.size(); ++m) {
@@ -612,11 +653,11 @@ private:
             int bearing = 0, sticking = 0;
             p.grip = Grip::off;
             p.stuck = p.slid = p.slid_again = p.pivoted = false;
-            p.by_points = true;
+            p.by_points = p.example = true;
             for (std::size_t i = 0; i < p.points.size(); ++i) {
                 PatchPoint& c = p.points[i];
                 const Vec3<double>& f = forces_[at++];
-                c.pressure = f.z, c.fx = f.x, c.fy = f.y;
+                c.pressure = f.z, c.fx = f.x, c.fy = f.y, c.example = f;
                 if (f.z <= 1e-9 * scale) continue;
                 if (bearing++ == 0) p.i = static_cast<int>(i);
                 p.j = static_cast<int>(i);
@@ -624,7 +665,7 @@ private:
                 if (friction > 0) c.dx = -f.x / friction, c.dy = -f.y / friction;
                 const Slip s = slip_of(p, c, u_.data() + g.row);
                 c.speed = std::fmax(1e-9, std::hypot(s.x, s.y));
-                if (friction < p.material.mu_d * f.z * (1 - 1e-6)) p.pivot = static_cast<int>(i), ++sticking;
+                if (friction < p.material.mu_d * f.z * (1 - 1e-6) || c.speed < still) p.pivot = static_cast<int>(i), ++sticking;
             }
             if (bearing > 0) p.grip = sticking == bearing ? Grip::stick : sticking == 1 ? Grip::pivot : sticking == 0 ? Grip::slip : Grip::stick;
             p.kind = bearing <= 1 ? Shape2::point : bearing == 2 ? Shape2::line : p.shape;
@@ -650,12 +691,7 @@ private:
     /// Residuals of all conditions of the island, whoever found the solution.
     void certify(RowSystem& rows, StepReport& report) {
         Certificate& c = report.certificate;
-        double scale = 1e-300;
-        for (std::size_t m = 0; m < members_.size(); ++m) {
-            const Group& g = group(rows, m);
-            if (g.kind == GroupKind::patch) scale = std::fmax(scale, std::fabs(w_[static_cast<std::size_t>(g.row + 2)]));
-            if (g.kind == GroupKind::stop) scale = std::fmax(scale, std::fabs(w_[static_cast<std::size_t>(g.row)]));
-        }
+        const double scale = largest_force(rows);
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
             const double *w = w_.data() + g.row, *u = u_.data() + g.row;
@@ -679,12 +715,11 @@ private:
                 certify_points(p, u, share / w[2], c);
                 continue;
             }
-            c.cone = std::fmax(c.cone, share * (std::hypot(w[0], w[1]) / w[2] - p.material.mu_s) / std::fmax(1.0, p.material.mu_s));
-            if (p.grip == Grip::stick || p.material.mu_d <= 0) continue;
+            if (p.material.mu_s <= 0) continue;
             // friction of the points, and what is left of the whole when it is taken away
             double left[3] = {w[0], w[1], w[5]};
             for (PatchPoint& q : p.points) {
-                const bool sticks = p.grip == Grip::pivot && &q == &p.points[static_cast<std::size_t>(p.pivot)];
+                const bool sticks = p.grip == Grip::stick || (p.grip == Grip::pivot && &q == &p.points[static_cast<std::size_t>(p.pivot)]);
                 if (!sticks) q.fx = -p.material.mu_d * q.pressure * q.dx, q.fy = -p.material.mu_d * q.pressure * q.dy;
                 add_tangential(left, q, -q.fx, -q.fy);
             }
@@ -694,23 +729,24 @@ private:
         report.valid &= c.normal_force < 1e-6 && c.approach < 1e-6 && c.complementarity < 1e-6 && c.cone < 1e-6 && c.dissipation < 1e-5 && c.pressure < 1e-6;
     }
 
-    static constexpr double slow = 1e-3;  // [m/s]: of slower slip the power of its friction is judged, not the direction
     /// Each point: friction within the cone, at its bound where the point slips, and against the slip.
     static void certify_points(const Patch& p, const double* u, double per_force, Certificate& c) {
         for (const PatchPoint& q : p.points) {
             const double f = std::hypot(q.fx, q.fy);
             c.cone = std::fmax(c.cone, per_force * (f - p.material.mu_s * q.pressure) / std::fmax(1.0, p.material.mu_s));
-            const Slip m = slip_of(p, q, u);  // |m| f + mu p m = 0, whether it slips or not
-            const double speed = std::hypot(m.x, m.y), limit = p.material.mu_d * std::fmax(0.0, q.pressure);
-            c.dissipation = std::fmax(c.dissipation, per_force * std::hypot(speed * q.fx + limit * m.x, speed * q.fy + limit * m.y) / std::fmax(speed, slow));
+            const Slip m = slip_of(p, q, u);
+            const double speed = std::fmax(1e-300, std::hypot(m.x, m.y)), limit = p.material.mu_d * std::fmax(0.0, q.pressure);
+            const double end = creep(p, q, u);
+            c.dissipation = std::fmax(c.dissipation, per_force * std::hypot(q.fx + limit * m.x / speed, q.fy + limit * m.y / speed) * std::fmin(1.0, end / slow));
         }
     }
 
     Vec<Memory> memory_;
     Vec<StopMemory> stop_memory_;
+    Vec<Vec3<double>> examples_;
     Vec<double> loop_memory_;
     int n_ = 0, k_ = 0;
-    double force_scale_ = 1;
+    double force_scale_ = 1, least_force_ = 0;
     Vec<int> order_, island_, members_, columns_;
     double* B_ = nullptr;
     Vec<Island> islands_;
