@@ -1,7 +1,7 @@
 """Microseconds of one step of the dynamics filter: the 34-DOF figure standing on both feet, called from Python.
 
-The step in the core, which solves for accelerations, forces and torques and integrates; and a step of the online filter,
-with its plan of 0.8 s every 20 steps and its foot placement.
+The step in the core, which solves for accelerations, forces and torques and integrates; and a step of the online
+filter, with its plan of 0.8 s every 20 steps and its foot placement.
 """
 
 from __future__ import annotations
