@@ -43,11 +43,14 @@ public:
     }
     void add_equal(int row, double target) { equal_.push_back({static_cast<int>(at_.size()) - 1, row, target, 0.0}); }
 
-    /// Finds forces and motions; false where the path breaks off before it is near the solution.
-    bool solve(const RowSystem& rows) {
-        for (const double near : {static_cast<double>(INFINITY), 1e-2, 1e-1, 1e-4, 0.0})
-            if (follow_path(rows, near)) return true;
-        return false;
+    /// Finds forces and motions, as well as they can be found.
+    void solve(const RowSystem& rows) {
+        best_ = INFINITY;
+        for (const double near : {static_cast<double>(INFINITY), 1e-2, 1e-1, 1e-4, 0.0}) {
+            follow_path(rows, near);
+            if (best_ < tolerable) break;
+        }
+        restore();
     }
     /// Force (f_x, f_y, f_n) of the i-th point or stop; force of the i-th equal row.
     Vec3<double> force(std::size_t i) const {
@@ -71,8 +74,9 @@ private:
     };
     struct Equal { int at, row; double target, force; };
     static constexpr double smooth = 1e-9;    // friction below this is none
-    static constexpr int most_steps = 40;
-    static constexpr double enough = 1e-15, tolerable = 1e-8;  // share of the start that ends the path; that is a solution
+    static constexpr int most_steps = 50, patience = 12;
+    static constexpr double slow = 1e-3;      // [m/s]: directions of slower slip count less
+    static constexpr double enough = 1e-13, tolerable = 1e-10;  // ends the path; is a solution
 
     /// The cone's motion from that of its group.
     static void motion_of(const Cone& c, const double* u, double* s) {
@@ -116,22 +120,18 @@ private:
         y_.assign(static_cast<std::size_t>(freedoms_), 0.0);
     }
     /// near: share of the start at which |u_t| joins Newton's steps.
-    bool follow_path(const RowSystem& rows, double near) {
+    void follow_path(const RowSystem& rows, double near) {
         start(rows);
         const auto n = static_cast<std::size_t>(freedoms_), all = n + equal_.size();
         step_.resize(all), rest_.resize(n), equal_left_.resize(equal_.size());
-        double reached = 1, best = 1;
-        for (int step = 0; step < most_steps; ++step) {
+        double reached = 1, lowest = INFINITY;
+        for (int step = 0, best_step = 0; step < most_steps && step < best_step + patience; ++step) {
             const double gap = residuals(rows, reached < near);
-            double worst = gap / (speed_ * force_);
-            for (const Cone& c : cones_)
-                for (int i = 0; i < c.size; ++i) worst = std::fmax(worst, std::fabs(c.left[i]) / speed_);
-            for (const double e : equal_left_) worst = std::fmax(worst, std::fabs(e) / speed_);
-            if (!std::isfinite(worst)) break;
-            reached = worst;
-            if (worst < best) best = worst, keep();
-            if (worst < enough || (best < tolerable && worst > 10 * best)) break;
-            if (!scale()) break;
+            reached = quality(gap);
+            if (!std::isfinite(reached)) break;
+            if (reached < lowest) lowest = reached, best_step = step;
+            if (reached < best_) best_ = reached, keep();
+            if (reached < enough || !scale()) break;
             assemble(rows);
             if (!lu_factor(K_.data(), static_cast<int>(all), pivots_)) break;
             for (Cone& c : cones_) aim(c, 0.0, false);
@@ -147,9 +147,19 @@ private:
             for (Cone& c : cones_)
                 for (int i = 0; i < c.size; ++i) c.s[i] += length * c.ds[i], c.z[i] += length * c.dz[i];
         }
-        if (!(best < tolerable)) return false;
-        restore();
-        return true;
+    }
+    /// How far the present point is from a solution, as a share of where the path starts; directions of friction count less.
+    double quality(double gap) const {
+        double worst = gap / (speed_ * force_), largest = 1e-3 * force_, turned = 0;
+        for (const Cone& c : cones_) largest = std::fmax(largest, c.z[0]);
+        for (const Cone& c : cones_) {
+            for (int i = 0; i < c.size; ++i) worst = std::fmax(worst, std::fabs(c.left[i]) / speed_);
+            if (c.size == 1) continue;
+            const double slip = std::fmax(1e-300, std::hypot(c.s[1], c.s[2]));
+            turned = std::fmax(turned, std::hypot(c.z[1] + c.z[0] * c.s[1] / slip, c.z[2] + c.z[0] * c.s[2] / slip) * std::fmin(1.0, slip / slow));
+        }
+        for (const double e : equal_left_) worst = std::fmax(worst, std::fabs(e) / speed_);
+        return std::fmax(worst, 1e-4 * turned / largest);
     }
     void keep() {
         kept_.clear();
@@ -381,7 +391,7 @@ private:
     Vec<At> at_;
     Vec<int> places_, where_, pivots_;
     int freedoms_ = 0;
-    double speed_ = 1, force_ = 1;
+    double speed_ = 1, force_ = 1, best_ = 0;
     Vec<double> y_, step_, rest_, equal_left_, K_, kept_;
 
 public:

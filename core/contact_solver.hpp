@@ -584,7 +584,7 @@ private:
             cones_.finish(rows);
             read_cones(rows);
         } while (slip_turned_back(rows));
-        if (trial_and_error(rows, 8, report, trace)) return;
+        if (trial_and_error(rows, 3, report, trace)) return;
         ++report.exact;
         if (trace) trace->push_back({report.solves, 0, -1, -1, Condition::off, Check::none, 0});
         read_cones(rows);
