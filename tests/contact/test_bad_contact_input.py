@@ -206,7 +206,7 @@ def test_wrenches_where_nothing_touches_are_refused() -> None:
 
 @pytest.mark.parametrize("too_near", [1e-6, 1e-4])
 def test_a_box_between_walls_that_stand_too_near(too_near: float) -> None:
-    """Less than the depth that a start refuses: it stays or falls and is never thrown; the certificate says the conflict."""
+    """Less than the depth that a start refuses: it stays or falls, is never thrown, and the certificate tells."""
     walls = [uk.Box((0.2, 1, 1), at=uk.Pose((side * (0.2 - too_near), 0, 0.5))) for side in (-1, 1)]
     world = loose(
         [uk.Box((0.2, 0.2, 0.2))], [uk.Ground(), uk.Solids(walls, uk.Surface(0.8))], mass=1.0, q=(0, 0, 0.5, 1, 0, 0, 0)
