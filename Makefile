@@ -13,7 +13,7 @@ demo: $(VENV)/.test
 	@echo "look at $(OUT)/report.html"
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -q -m "not oracle and not fuzz"
+	$(BIN)/python -m pytest -q -m "not oracle and not fuzz and not slow"
 
 test-all: $(VENV)/.oracles $(VENV)/.lint lint test-sanitize
 	$(BIN)/python -m pytest -q

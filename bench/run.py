@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from cases import batch, closed, contact, hand, imports, inside_core, particles, python_calls, scaling
+from cases import batch, closed, contact, hand, imports, inside_core, particles, python_calls, scaling, whole_body
 from inside.build import build
 from inside.session import Session
 from machine import commit, machine, pin_to_one_core, versions
@@ -70,6 +70,7 @@ def main(quick: Quick = False, python_only: PythonOnly = False, output: Output =
     closed.run(model, bodies(model), max(5, rounds // 4), results)
     hand.run(rounds, results)
     contact.run(max(3, rounds // 20), results)
+    whole_body.run(max(5, rounds // 10), results)
     particles.run(max(5, rounds // 40), results)
     imports.run(max(5, rounds // 40), results)
 

@@ -4,10 +4,9 @@
 // Spherical and free joints have a branch of their own: their joint-space inertia is the whole angular block J (or
 // the whole inertia), so that only the linear block M - C J^-1 C^T passes to the parent.
 #pragma once
-#include <vector>
-
 #include "elastic.hpp"
 #include "joints.hpp"
+#include "level_vector.hpp"
 
 UKEMI_BEGIN
 
@@ -200,7 +199,7 @@ template <class T> UKEMI_INLINE void absorb_leaf(const Body& b, const Leaf& leaf
 }
 /// Finds the bodies that carry no other and have such constants.
 inline void find_leaves(Tree& tree) {
-    std::vector<char> carries(tree.bodies.size(), 0);
+    Vec<char> carries(tree.bodies.size(), 0);
     for (const Body& b : tree.bodies)
         if (b.parent >= 0) carries[static_cast<std::size_t>(b.parent)] = 1;
     for (std::size_t i = 0; i < tree.bodies.size(); ++i) {

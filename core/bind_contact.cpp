@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -61,6 +62,21 @@ struct ChainRows final : LoopRows {
         chain.state(q, v, error, rate_unused.data());
     }
     void project(double* q, double* v) override { chain.project(q, v); }
+
+    /// tau (may be null) and the torques of the connections' springs and dampers at the middle of a step with velocity v.
+    const double* with_springs(const double* tau, const double* q, const double* v, double h) {
+        const auto springy = [](const Loop& loop) { return loop.elastic; };
+        if (std::none_of(chain.loops().items.begin(), chain.loops().items.end(), springy)) return tau;
+        middle.resize(static_cast<std::size_t>(tree.nq)), torque.resize(static_cast<std::size_t>(tree.nv));
+        Batch b;
+        b.tree = &tree;
+        b.q.data = q, b.v.data = v, b.dt = 0.5 * h, b.out = middle.data();
+        kernels().integrate(b, 0, 1, nullptr);
+        chain.spring_torques(middle.data(), v, torque.data());
+        for (std::size_t i = 0; i < torque.size() && tau; ++i) torque[i] += tau[i];
+        return torque.data();
+    }
+    std::vector<double> middle, torque;
 };
 
 struct PyContacts {
@@ -144,7 +160,7 @@ struct PyContacts {
         for (; done < steps; ++done) {
             std::vector<double>& before = before_;
             before.assign(q, q + tree->nq), before.insert(before.end(), v, v + tree->nv);
-            engine->step(dt, q, v, b.x.data, b.external.data, b.gravity);
+            engine->step(dt, q, v, rows ? rows->with_springs(b.x.data, q, v, dt) : b.x.data, b.external.data, b.gravity);
             bool finite = true;
             for (int i = 0; i < tree->nq; ++i) finite &= std::isfinite(q[i]);
             for (int i = 0; i < tree->nv; ++i) finite &= std::isfinite(v[i]);

@@ -9,9 +9,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <vector>
 
 #include "closed_matrix.hpp"
+#include "level_vector.hpp"
 
 UKEMI_BEGIN
 
@@ -179,13 +179,13 @@ inline const double* closed_pivots(const Tree& tree, const Loops& loops, void* m
 inline void closed_least_norm(const Tree& tree, const Loops& loops, void* memory, double* lambda) {
     const ClosedWork work = closed_work(tree, loops, memory);
     const auto rows = static_cast<std::size_t>(loops.rows);
-    std::vector<std::vector<double>> basis;
+    Vec<Vec<double>> basis;
     for (int t = 0; t < static_cast<int>(loops.tiles.size()); ++t) {
         for (int lane = 0; lane < loops.tiles[t].rows; ++lane) {
             const int r = loops.tiles[t].row + lane;
             if (work.pivot[r] > 0) continue;
             // row r = sum over earlier independent rows of c_k row k, with c = L^-T (line r of L)
-            std::vector<double> z(rows, 0.0);
+            Vec<double> z(rows, 0.0);
             z[static_cast<std::size_t>(r)] = -1.0;
             for_each_left(loops, work, t, lane, [&](int c, double l) { z[static_cast<std::size_t>(c)] = l; });
             for (int s = t; s >= 0; --s) {

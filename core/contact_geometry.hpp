@@ -231,6 +231,7 @@ inline void meetings(const Vec<V3>& A, double ra, const Vec<V3>& B, double rb, c
         add(fa[0] + ea * std::fmin(1, std::fmax(0, s)) - n * ra, bottom - top);
         return;
     }
+    if (fa.empty() || fb.empty()) return;  // places that are no numbers: the step says so
     const Nearest near = nearest_points(fa, fb);
     const V3 p = near.distance > 0 ? near.on_a : fa[0];
     add(p - n * ra, bottom - top);

@@ -1,4 +1,4 @@
-"""A figure that collapses on its feet, and one that stands: contact steps beside MuJoCo's, both in compiled code."""
+"""Contact steps: figures that collapse on their feet and that stand, beside MuJoCo's; ten in a heap, beside one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import time
 
 import mujoco
 import numpy as np
-from result import Results
+from result import Limit, Results
+from scipy.spatial.transform import Rotation
 
 import ukemi as uk
 from ukemi.model.arrays import Array
@@ -17,6 +18,9 @@ DT = 2e-3
 STEPS = 400
 #: How many times faster than MuJoCo is wanted.
 GOAL = 2.0
+#: Figures that fall on each other; a step of the heap costs at most so many times that of one alone, per figure.
+PILE, PILE_BOUND = 10, 2.0
+PILE_STEPS = 150
 
 
 def run(rounds: int, results: Results) -> None:
@@ -25,6 +29,35 @@ def run(rounds: int, results: Results) -> None:
     for name, q in (("limp collapse on the feet", bent(model)), ("standing on both feet", upright(model))):
         seconds = np.array([(our_step(model, q), peer_step(peer, model, q)) for _ in range(rounds)])
         results.add_race(f"contact step: {name}", ["ukemi", "MuJoCo"], seconds, GOAL, ("MuJoCo",))
+    _pile(max(1, rounds // 25), results)
+
+
+def _pile(rounds: int, results: Results) -> None:
+    """Ten figures that fall on the ground and on each other, and the lowest of them alone: cost per figure and step."""
+    model = uk.human(28)
+    seconds = np.array([[_fall(model, count) for count in (1, PILE)] for _ in range(rounds)])
+    alone, together = 1e6 * np.median(seconds, axis=0)
+    parts = {"one alone [us]": float(alone), f"of {PILE} [us]": float(together)}
+    case = f"contact step: heap of {PILE} falling figures over one alone, per figure"
+    results.limits.append(Limit(case, float(together / alone), PILE_BOUND, "x", parts))
+
+
+def _fall(model: uk.Model, count: int) -> float:
+    """Seconds per figure and step while limp figures fall, two in a layer, lying across those below."""
+    world = uk.World()
+    world.terrain = uk.Ground()
+    for k in range(count):
+        layer, side = divmod(k, 2)
+        lying = Rotation.from_euler("ZY", (layer * np.pi / 2 + 0.1 * k, np.pi / 2)).as_quat(scalar_first=True)
+        across = np.array((0.0, 0.6 * side - 0.3)) if layer % 2 == 0 else np.array((0.6 * side - 0.3, 0.0))
+        q = model.neutral()
+        q[:7] = *across, 0.3 + 0.3 * layer, *lying
+        world.add(model, f"man{k}", q=q)
+    world.separate()
+    simulation = uk.Simulation(world, DT)
+    start = time.perf_counter()
+    simulation.step(steps=PILE_STEPS)
+    return (time.perf_counter() - start) / PILE_STEPS / count
 
 
 def upright(model: uk.Model) -> Array:

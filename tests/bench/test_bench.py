@@ -25,9 +25,11 @@ def test_python_cases_agree_and_leave_a_record(tmp_path: Path) -> None:
     result = json.loads(path.read_text())
     assert set(result) >= {"date", "commit", "machine", "versions", "rounds", "races", "limits", "accuracy", "missing"}
     assert set(result["machine"]) >= {"cpu", "cores", "compiler", "python"}
-    assert {name for case in result["accuracy"].values() for name in case} == {"Pinocchio", "MuJoCo", "NumPy"}
+    placo = {"PlaCo"} - set(result["missing"])
+    assert {name for case in result["accuracy"].values() for name in case} == {"Pinocchio", "MuJoCo", "NumPy"} | placo
     assert all(x < AGREEMENT for case in result["accuracy"].values() for x in case.values())
-    assert len(result["races"]) == 6  # forward dynamics, hanging by balls and by welds, two contact steps, particles
+    # forward dynamics, hanging by balls and by welds, two contact steps, particles, and the filter's step
+    assert len(result["races"]) == 6 + len(placo)
     assert set(result["races"][0]["peers_us"]) == {"Pinocchio", "MuJoCo"}
     for race in result["races"]:
         assert race["ukemi_us"] > 0

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from tests.problems.bodies import feet, loose, on_slope
+from tests.problems.bodies import POINT, feet, loose, on_slope
 from tests.problems.conftest import Problem
 
 import ukemi as uk
@@ -151,15 +151,21 @@ def disc(p: Problem, rings: int) -> uk.World:
         n = 3 * (2 * k + 1)
         angles = 2 * np.pi * np.arange(n) / n + 0.3 * k
         places += [(r * np.cos(a), r * np.sin(a), 0) for a in angles]
-    I = g["m"] * g["R"] ** 2 / 2
+    return spinning(p, np.array(places), g["R"] ** 2 / 2, (g["v0"], 0))
+
+
+def spinning(p: Problem, places: Array, k2: float, v0: tuple[float, float]) -> uk.World:
+    """A flat body on points at its own height, with the square k2 of its radius of gyration, that slides and spins."""
+    g = p.given
+    I = g["m"] * k2
     return loose(
         feet(places),
         uk.Ground(friction=g["mu"]),
         mass=g["m"],
         com=(0, 0, 0),
         inertia=(I / 2, I / 2, I),
-        q=(0, 0, 1e-9, 1, 0, 0, 0),
-        v=(g["v0"], 0, 0, 0, 0, g["omega0"]),
+        q=(0, 0, POINT, 1, 0, 0, 0),
+        v=(*v0, 0, 0, 0, g["omega0"]),
     )
 
 
@@ -168,18 +174,9 @@ def test_tripod_slides_and_spins(problem: Load) -> None:
     g = p.given
     angles = g["phase_rad"] + 2 * np.pi * np.arange(3) / 3
     places = g["R"] * np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1)
-    I = g["m"] * g["k2"]
     worst = []
     for dt in (1e-3, 5e-4):
-        world = loose(
-            feet(places),
-            uk.Ground(friction=g["mu"]),
-            mass=g["m"],
-            com=(0, 0, 0),
-            inertia=(I / 2, I / 2, I),
-            q=(0, 0, 1e-9, 1, 0, 0, 0),
-            v=(*g["v0"], 0, 0, 0, g["omega0"]),
-        )
+        world = spinning(p, places, g["k2"], g["v0"])
         turned, errors = 0.0, []
         sim = uk.Simulation(world, dt)
         for t, answer in p.answers("[x, y, angle"):

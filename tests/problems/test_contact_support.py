@@ -130,21 +130,27 @@ def test_painleve_rod(problem: Load) -> None:
         assert sim.report.certificate.valid
 
 
+def leaning_rod(p: Problem, *ends: float) -> uk.World:
+    """A rod on its lower end, which may touch with the given ends (-1, 1)."""
+    g = p.given
+    half, angle = g["L"] / 2, g["theta0"]
+    return loose(
+        feet([(0, 0, end * half) for end in ends]),
+        uk.Ground(friction=0),
+        joint=PLANE,
+        mass=g["m"],
+        com=(0, 0, 0),
+        inertia=g["m"] * g["L"] ** 2 / 12 * np.array((1, 1, 0)),
+        q=(0, half * np.cos(angle) + POINT, -angle),
+    )
+
+
 def test_falling_rod(problem: Load) -> None:
     p = problem("falling_rod_frictionless")
     g = p.given
-    half, angle = g["L"] / 2, g["theta0"]
     errors = []
     for dt in (2e-3, 1e-3):
-        world = loose(
-            feet([(0, 0, -half)]),
-            uk.Ground(friction=0),
-            joint=PLANE,
-            mass=g["m"],
-            com=(0, 0, 0),
-            inertia=g["m"] * g["L"] ** 2 / 12 * np.array((1, 1, 0)),
-            q=(0, half * np.cos(angle) + POINT, -angle),
-        )
+        world = leaning_rod(p, -1)
         sim, worst, least = uk.Simulation(world, dt), 0.0, np.inf
         for t, (theta, rate) in p.answers("[theta, thetadot]"):
             while world.time < t - dt / 2:
@@ -158,15 +164,7 @@ def test_falling_rod(problem: Load) -> None:
     assert errors[1] < errors[0] / 3
     # as a rod with two ends it lands flat, at the time given
     floor = float(p.answer("time to reach"))
-    world = loose(
-        feet([(0, 0, -half), (0, 0, half)]),
-        uk.Ground(friction=0),
-        joint=PLANE,
-        mass=g["m"],
-        com=(0, 0, 0),
-        inertia=g["m"] * g["L"] ** 2 / 12 * np.array((1, 1, 0)),
-        q=(0, half * np.cos(angle) + POINT, -angle),
-    )
+    world = leaning_rod(p, -1, 1)
     sim = uk.Simulation(world, 1e-3, events=True)
     sim.run(floor + 0.1)
     assert abs(world.events[0]["time"] - floor) < 1e-5

@@ -10,7 +10,7 @@ from tests.problems.runs import orders, states_at
 
 import ukemi as uk
 from ukemi.model.arrays import Array
-from ukemi.sim.simulation import Control
+from ukemi.sim.simulation import Control, IntegratorName
 
 Load = Callable[[str], Problem]
 
@@ -192,3 +192,45 @@ def test_human_tree_in_flight(problem: Load) -> None:
     assert min(np.abs(q_end[3:7] - attitude).max(), np.abs(q_end[3:7] + attitude).max()) < 1e-6
     assert np.abs(uk.center_of_mass(model, q_end) - p.answer("after T: CoM")).max() < 1e-9
     assert np.abs(uk.momentum(model, q_end, v_end)[3:] - p.answer("angular momentum")).max() < 1e-7
+
+
+def quadruped() -> uk.Model:
+    """18 freedoms, of about the size of the robot of simbenchmark_other: a trunk and four legs of three hinges."""
+    b = uk.Builder("quadruped")
+    b.link("trunk", joint=uk.Free(), mass=16.0, inertia=(0.2, 0.6, 0.7))
+    for name, x, y in (("lf", 0.28, 0.12), ("rf", 0.28, -0.12), ("lh", -0.28, 0.12), ("rh", -0.28, -0.12)):
+        upper, lower = (0, 0, -0.12), (0, 0, -0.15)
+        b.link(f"{name}_hip", "trunk", uk.Revolute((1, 0, 0)), uk.Pose((x, y, 0)), mass=1.4, inertia=np.full(3, 2e-3))
+        thigh, shank = uk.Pose((0, np.sign(y) * 0.08, 0)), uk.Pose((0, 0, -0.25))
+        b.link(f"{name}_thigh", f"{name}_hip", uk.Revolute((0, 1, 0)), thigh, mass=1.6, com=upper, inertia=[0.01] * 3)
+        b.link(f"{name}_shank", f"{name}_thigh", uk.Revolute((0, 1, 0)), shank, mass=0.4, com=lower, inertia=[5e-3] * 3)
+    return b.build()
+
+
+def test_a_pushed_robot_falls_with_constant_energy(problem: Load) -> None:
+    """ANYmal energy of simbenchmark_other: a push of 1 s, then 2 s of free fall with limp legs.
+
+    Not that robot's numbers: energy is constant for any. Drift by rule and step; contact steps, where nothing touches,
+    are the midpoint rule.
+    """
+    problem("simbenchmark_other")
+    model = quadruped()
+    push = np.zeros(model.nv)
+    push[:3] = 40.0, 30.0, 250.0
+
+    def drift(dt: float, integrator: IntegratorName, collisions: bool) -> float:
+        world = uk.World()
+        world.add(model)
+        world.collisions = collisions
+        sim = uk.Simulation(world, dt, integrator)
+        sim.run(1.0, push, every=50)
+        assert np.abs(world.v[6:]).max() > 0.5  # the legs swing
+        energies = sim.run(2.0, every=5).energy
+        return float(np.abs(energies - energies[0]).max() / uk.energy(model, world.q, world.v, gravity=(0, 0, 0)))
+
+    assert drift(1e-3, "rk4", False) < 1e-9
+    assert drift(1e-3, "adaptive", False) < 1e-8
+    for collisions, order, most in ((False, 1, 1e-3), (True, 2, 1e-5)):
+        errors = [drift(dt, "semi-implicit", collisions) for dt in (2e-3, 1e-3)]
+        assert errors[1] < most
+        assert abs(np.log2(errors[0] / errors[1]) - order) < 0.2

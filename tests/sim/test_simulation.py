@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -97,6 +99,39 @@ def test_recording_round_trip(tmp_path: Path) -> None:
     for name in ("time", "q", "v", "tau", "energy"):
         assert (getattr(loaded, name) == getattr(recording, name)).all()
     assert loaded.joint_names == recording.joint_names
+
+
+def test_every_damage_of_a_recording_is_told(tmp_path: Path) -> None:
+    """Bytes changed and files cut anywhere: a recording, or the one error."""
+    world = uk.World()
+    world.add(uk.human(16))
+    path = uk.Simulation(world).run(0.003).save(tmp_path / "whole.npz")
+    with np.load(path) as file:
+        arrays = dict(file)
+    np.savez(tmp_path / "plain.npz", **arrays)  # not compressed, so that headers can be hit
+    whole = (tmp_path / "plain.npz").read_bytes()
+    rng = np.random.default_rng(0)
+    header = whole.index(b"{'descr'")
+    bad = tmp_path / "bad.npz"
+    for k in range(300):
+        damaged = bytearray(whole[: rng.integers(len(whole))] if k % 3 == 0 else whole)
+        places = header + rng.integers(0, 80, 2) if k % 3 == 1 else rng.integers(0, len(damaged) or 1, 3)
+        for at in places:
+            if at < len(damaged):
+                damaged[at] = rng.integers(256)
+        bad.write_bytes(bytes(damaged))
+        with suppress(uk.FileFormatError):
+            uk.Recording.load(bad)
+
+
+def test_a_header_that_does_not_end_is_told(tmp_path: Path) -> None:
+    """NumPy reads headers of old files with tokenize, whose error is no ValueError."""
+    text = b"{'descr': '<f8', 'fortran_order': False, 'shape': (3L,), "
+    member = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(24)
+    with ZipFile(tmp_path / "bad.npz", "w") as file:
+        file.writestr("about.npy", member)
+    with pytest.raises(uk.FileFormatError, match=r"bad\.npz"):
+        uk.Recording.load(tmp_path / "bad.npz")
 
 
 @pytest.mark.parametrize("content", [b"", b"not a zip", b"PK\x03\x04 broken"])

@@ -18,6 +18,8 @@ from ukemi.model.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere
 RIM_CORNERS = 16
 #: Hulls with more faces than this are compared along face normals and nearest points alone.
 MOST_EDGES = 24
+#: Corners nearer than a micrometre count as one point of contact: thinner hulls would fall through the ground [m].
+THINNEST = 1e-5
 
 Solid = tuple[int, int, float, Array, Array, Array, float, Array]
 Hull = tuple[float, Array, Array, Array, float, Array]
@@ -26,8 +28,17 @@ NO_RIM = np.zeros((2, 3))
 
 
 def solid(shape: Shape, link: int, report: int, place: Pose = IDENTITY) -> Solid:
-    """A shape on a link (-1: the world; then ``place`` is where), under the number that reports call it by."""
+    """A shape on a link (-1: the world; then ``place`` is where), under the number that reports call it by.
+
+    Raises:
+        InvalidInputError: a shape too thin to touch anything.
+    """
     radius, core, faces, edges, rim_radius, rim = _hull(shape)
+    width = float(np.ptp(core @ faces.T, axis=0).min(initial=np.inf))
+    if width < THINNEST:
+        raise InvalidInputError(
+            f"contact: expected a shape at least {THINNEST:g} m thick, got {width:.3g} m: {shape!r}"
+        )
     X = place @ shape.at
     R, p = X.R, X.position
     return (link, report, radius, core @ R.T + p, faces @ R.T, edges @ R.T, rim_radius, rim @ R.T + p)

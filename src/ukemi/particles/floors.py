@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -58,34 +58,39 @@ class Floor(Protocol):
         ...
 
 
-def _row(kind: int, answer: tuple[float, ...], floor: Any) -> tuple[Array, Array]:
-    name = type(floor).__name__
-    rub = not_negative(f"{name}.drag", floor.drag), not_negative(f"{name}.friction", floor.friction, infinite=True)
-    where, heights = floor.ground.place()
-    return np.array((kind, *answer, *rub, *where), dtype=np.float64), heights
+@dataclass(frozen=True, kw_only=True)
+class _Rubbing:
+    """Friction on every floor [eq. 31]: f = -drag v T for the normal force T, at most ``friction`` T; drag [s/m]."""
+
+    drag: float = 0.0
+    friction: float = math.inf
+    ground: Ground = field(default_factory=Flat)
+
+    def _row(self, kind: int, *answer: float) -> tuple[Array, Array]:
+        name = type(self).__name__
+        rub = not_negative(f"{name}.drag", self.drag), not_negative(f"{name}.friction", self.friction, infinite=True)
+        where, heights = self.ground.place()
+        return np.array((kind, *answer, *rub, *where), dtype=np.float64), heights
 
 
 @dataclass(frozen=True)
-class BouncyFloor:
+class BouncyFloor(_Rubbing):
     """Inelastic collision [eq. 30]: a particle that moves into the floor leaves it at ``restitution`` times its speed.
 
     Friction, on every floor [eq. 31]: f = -drag v T for the normal force T, at most ``friction`` T; drag [s/m].
     """
 
     restitution: float = 0.8
-    drag: float = 0.0
-    friction: float = math.inf
-    ground: Ground = field(default_factory=Flat)
 
     def numbers(self, load: float | None, gravity: float) -> tuple[Array, Array]:
         e = not_negative("BouncyFloor.restitution", self.restitution)
         if e > 1:
             raise InvalidInputError(f"BouncyFloor.restitution: expected 0 to 1, got {e:g}")
-        return _row(1, (e, 0, 1, 0, 0), self)
+        return self._row(1, e, 0, 1, 0, 0)
 
 
 @dataclass(frozen=True)
-class SpringFloor:
+class SpringFloor(_Rubbing):
     """A spring and a damper that push, never pull: the system's weight on one particle sinks it by ``sink`` [m].
 
     ratio: share of critical damping of that mass on that spring. stiffness [N/m] and damping [N s/m] may be given
@@ -93,20 +98,33 @@ class SpringFloor:
     """
 
     sink: float = 1e-3
-    ratio: float = 1.0
-    stiffness: float | None = None
-    damping: float | None = None
-    drag: float = 0.0
-    friction: float = math.inf
-    ground: Ground = field(default_factory=Flat)
+    ratio: float = field(default=1.0, kw_only=True)
+    stiffness: float | None = field(default=None, kw_only=True)
+    damping: float | None = field(default=None, kw_only=True)
 
     def numbers(self, load: float | None, gravity: float) -> tuple[Array, Array]:
-        k, c = _spring(self, load, gravity, 1.0)
-        return _row(2, (0, k, 1, c, self.sink), self)
+        return self._spring_row(1.0, load, gravity)
+
+    def _spring_row(self, p: float, load: float | None, gravity: float) -> tuple[Array, Array]:
+        """Of f = k d^p with its damper (c of a spring, k c of soft ground)."""
+        name = type(self).__name__
+        sink = positive(f"{name}.sink", self.sink)
+        if self.stiffness is None and load is None:
+            raise InvalidInputError(
+                f"{name}: without gravity nothing says what a sink of {sink:g} m carries: "
+                "give ParticleSystem(load=...) in newtons, or stiffness="
+            )
+        k = (load or 0) / sink**p if self.stiffness is None else positive(f"{name}.stiffness", self.stiffness)
+        if self.damping is not None:
+            return self._row(2, 0, k, p, not_negative(f"{name}.damping", self.damping), sink)
+        weight = k * sink**p if load is None else load
+        critical = 2 * math.sqrt(p * k * sink ** (p - 1) * weight / (gravity or 9.81))
+        c = not_negative(f"{name}.ratio", self.ratio) * critical * (1 if p == 1 else 1 / sink**p)
+        return self._row(2, 0, k, p, c, sink)
 
 
 @dataclass(frozen=True)
-class SoftFloor:
+class SoftFloor(SpringFloor):
     """Soft ground that hardens with depth: f = k d^exponent (1 - c v), at most what pushes (Hunt and Crossley's law).
 
     The system's weight on one particle sinks it by ``sink`` [m]; ratio as in `SpringFloor`, for the slope there.
@@ -114,34 +132,9 @@ class SoftFloor:
 
     sink: float = 0.02
     exponent: float = 1.5
-    ratio: float = 1.0
-    stiffness: float | None = None
-    damping: float | None = None
-    drag: float = 0.0
-    friction: float = math.inf
-    ground: Ground = field(default_factory=Flat)
 
     def numbers(self, load: float | None, gravity: float) -> tuple[Array, Array]:
-        p = array("SoftFloor.exponent", self.exponent)
+        p = float(array("SoftFloor.exponent", self.exponent))
         if p <= 1:
             raise InvalidInputError(f"SoftFloor.exponent: expected more than 1 (a SpringFloor has 1), got {p:g}")
-        k, c = _spring(self, load, gravity, float(p))
-        return _row(2, (0, k, float(p), c, self.sink), self)
-
-
-def _spring(floor: SpringFloor | SoftFloor, load: float | None, gravity: float, p: float) -> tuple[float, float]:
-    """k of k d^p, and its damper (c of a spring, k c of soft ground)."""
-    name = type(floor).__name__
-    sink = positive(f"{name}.sink", floor.sink)
-    if floor.stiffness is None and load is None:
-        raise InvalidInputError(
-            f"{name}: without gravity nothing says what a sink of {sink:g} m carries: "
-            "give ParticleSystem(load=...) in newtons, or stiffness="
-        )
-    k = (load or 0) / sink**p if floor.stiffness is None else positive(f"{name}.stiffness", floor.stiffness)
-    if floor.damping is not None:
-        return k, not_negative(f"{name}.damping", floor.damping)
-    ratio = not_negative(f"{name}.ratio", floor.ratio)
-    weight = k * sink**p if load is None else load
-    critical = 2 * math.sqrt(p * k * sink ** (p - 1) * weight / (gravity or 9.81))
-    return k, ratio * critical * (1 if p == 1 else 1 / sink**p)
+        return self._spring_row(p, load, gravity)

@@ -105,7 +105,7 @@ def load_json(path: str | Path) -> ParticleSystem:
 
 
 def _floor_row(floor: Any) -> dict[str, Any]:
-    kind = next(name for name, cls in FLOORS.items() if isinstance(floor, cls))
+    kind = next(name for name, cls in FLOORS.items() if type(floor) is cls)
     row: dict[str, Any] = {"kind": kind}
     for f in fields(floor):
         value = getattr(floor, f.name)

@@ -15,8 +15,9 @@ from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.model.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere
 
-#: view: (axis to the right, axis upwards), each by its sign and world axis; the viewer looks along right x up.
-VIEWS = {"side": ("+x", "+z"), "front": ("-y", "+z"), "back": ("+y", "+z"), "top": ("+x", "+y")}
+#: view: (axis to the right, axis upwards), each by its sign and world axis; right x up points at the viewer. Figures
+#: look along x: who stands before one sees its left, +y, on the right.
+VIEWS = {"side": ("+x", "+z"), "front": ("+y", "+z"), "back": ("-y", "+z"), "top": ("+x", "+y")}
 LEFT, RIGHT, MIDDLE = "#d1603d", "#2f6690", "#8a8d91"
 
 

@@ -106,7 +106,10 @@ class Connection:
 
     @property
     def wrench(self) -> Array:
-        """Force and moment (6) on link a, in a's coordinates at the connection, under the last torques [N, N m]."""
+        """Force and moment (6) on link a, in a's coordinates at the connection, under the last torques [N, N m].
+
+        With contacts: the mean over the last step.
+        """
         if not self.active:
             return _NOTHING
         wrench: Array = self.world.connection_wrenches()[self.world.connections.index(self)]

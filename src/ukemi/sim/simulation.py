@@ -74,7 +74,7 @@ class Simulation:
         rtol, atol = positive("rtol", rtol), positive("atol", atol)
         self.rtol, self.atol = rtol, atol
         self.events, self.trace = bool(events), bool(trace)
-        #: wrenches on links besides gravity: {link name: (6,)} in link coordinates, until changed
+        #: wrenches on links, {link name: (6,)} in link coordinates, that act until changed; in contact steps alone
         self.external: Wrenches | None = None
         self._evaluations = 0
         self._scene: Scene | None = None
@@ -149,6 +149,9 @@ class Simulation:
         if self._scene is not None:
             self._advance_touching(self._scene, control, dt, steps)
             return steps
+        if self.external is not None:
+            instead = "set world.collisions = True, or give torques on a free base"
+            raise InvalidInputError(f"external: wrenches act in worlds where things may touch; {instead}")
         watched = (keeper.chain, keeper.held, keeper.outside) if keeper is not None and keeper.limits else ()
         now = control.of(world.model) if isinstance(control, ConstantTorques) else control
         q, v, done = self._core.advance(world.time, world.q, world.v, dt, steps, now, *watched)
@@ -191,6 +194,7 @@ class Simulation:
             if self.events:
                 times = scene.engine.report()["impact_times"]
                 world.events += [{"time": world.time + at, "what": "impact"} for at in times]
+            world.stepped(scene)
             world.time += at_once * dt
 
     @property

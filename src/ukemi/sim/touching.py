@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ukemi.contact.reports import Contact
 from ukemi.contact.scene import Pair, Scene
 from ukemi.contact.terrain import Piece, Surface, Terrain, pieces
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
 #: A start deeper inside something than this is refused [m].
 DEEP = 1e-3
+#: Forces of a state from which no step has been made are the means over a step of this length [s].
+FIRST_STEP = 1e-3
 
 
 class Touching:
@@ -31,7 +35,8 @@ class Touching:
     version: int
     q: Array
     v: Array
-
+    tau: Array
+    gravity: Array
     ties: list[Tie]
 
     def chain_without_stops(self) -> _core.ClosedChain:
@@ -44,6 +49,7 @@ class Touching:
         self._surfaces: dict[Pair, Surface] = {}
         self._apart: set[Pair] = set()
         self._collisions: bool | None = None
+        self._stepped: tuple[int, Array, Array, Scene] | None = None
 
     @property
     def terrain(self) -> Terrain:
@@ -135,22 +141,44 @@ class Touching:
             raise InvalidInputError(f"{where}: move it, or call world.separate()")
         return scene
 
-    def separate(self, rounds: int = 50) -> float:
-        """Moves figures on free joints out of what they are inside of, along the normals; returns what is left [m]."""
+    def stepped(self, scene: Scene) -> None:
+        """The present state is the end of a step of this scene's engine."""
+        self._stepped = (self.version, self.q, self.v, scene)
+
+    def forces_beside_contacts(self) -> Array:
+        """Along the rows of connections and ties: means over the last step, or over one from here if there was none."""
+        if self._stepped is not None:
+            version, q, v, scene = self._stepped
+            if version == self.version and q is self.q and v is self.v:
+                return np.array(scene.engine.loop_forces())
         scene = self.scene()
-        for _ in range(rounds):
+        scene.engine.advance(self.q, self.v, FIRST_STEP, 1, self.tau, None, self.gravity)
+        return np.array(scene.engine.loop_forces())
+
+    def separate(self, rounds: int = 50) -> float:
+        """Moves figures on free joints out of what they are inside of; returns what is left [m].
+
+        First along the normals of the deepest contacts; what is left after so many rounds, such as figures that stand
+        in one place, goes up in as many more: of two figures the higher one.
+        """
+        scene = self.scene()
+        up = -self.gravity / (np.linalg.norm(self.gravity) or 1.0)
+        for k in range(2 * rounds):
             worst = _deepest_outside(scene, self.q, self.v)
             if worst is None or worst.gap >= 0:
                 return 0.0
-            depth = -worst.gap
-            q = self.q.copy()
-            for name, sign in zip(worst.links, (1, -1), strict=True):
-                root = _free_root(self.model, name)
-                if root is not None:
-                    q[root : root + 3] += sign * (1.01 * depth + 1e-9) * worst.normal
-                    break
-            else:
+            roots = {_free_root(self.model, name): sign for name, sign in zip(worst.links, (1, -1), strict=True)}
+            movable = [root for root in roots if root is not None]
+            if not movable:
                 break
+            q = self.q.copy()
+            if k < rounds:
+                root = movable[0]
+                way = roots[root] * worst.normal
+            else:
+                root = max(movable, key=lambda i: float(q[i : i + 3] @ up))
+                way = 2 * up  # overlaps of limbs are much less than what lies between two figures
+            q[root : root + 3] += (1.01 * -worst.gap + 1e-9) * way
             self.q = q
         worst = _deepest_outside(scene, self.q, self.v)
         return 0.0 if worst is None else max(0.0, -worst.gap)

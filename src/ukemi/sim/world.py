@@ -105,6 +105,12 @@ class World(ChangingStructure, Touching):
             if left > 1e-9:
                 raise SingularError(f"set_state: the loops cannot close: {left:.3g} m (or rad) are left")
         self.q, self.v = np.array(new_q), np.array(new_v)
+        if q is not None and self.touches:
+            self.version += 1  # a run goes on only if this is not deep inside something
+
+    def _forces(self) -> Array:
+        alone = super()._forces()
+        return self.closed.least_norm(self.forces_beside_contacts()) if self.touches else alone
 
     # --- connecting and cutting -------------------------------------------------------------------------------------
 
