@@ -29,13 +29,12 @@ public:
 
     /// Keeps what every contact did, as the first hypothesis of the next step.
     void remember() {
-        memory_.clear(), stop_memory_.clear(), examples_.clear();
+        memory_.clear(), stop_memory_.clear(), points_.clear();
         for (std::size_t i = 0; i < patch_count; ++i) {
             const Patch& p = patches[i];
-            const bool examples = p.grip == Grip::stick && p.example;
-            memory_.push_back({p.link_a, p.link_b, p.grip, p.frame.p, p.frame.R * Vec3<double>{p.w[0], p.w[1], p.w[2]}, p.frame.R * Vec3<double>{p.w[3], p.w[4], p.w[5]}, examples_.size(),
-                               examples ? static_cast<int>(p.points.size()) : 0});
-            for (std::size_t k = 0; k < p.points.size() && examples; ++k) examples_.push_back({p.points[k].fx, p.points[k].fy, p.points[k].pressure});
+            memory_.push_back({p.link_a, p.link_b, p.grip, p.kind, p.i, p.j, p.pivot, p.example && p.grip == Grip::stick, static_cast<int>(p.points.size()), points_.size(), p.frame.p,
+                               p.frame.R * Vec3<double>{p.w[0], p.w[1], p.w[2]}, p.frame.R * Vec3<double>{p.w[3], p.w[4], p.w[5]}});
+            points_.insert(points_.end(), p.points.begin(), p.points.end());
         }
         for (const StopState& s : stops) stop_memory_.push_back({s.stop, s.sign, s.w});
         loop_memory_ = loop_w;
@@ -66,7 +65,17 @@ public:
 
 private:
     struct Island { int begin, end, rows, store; };
-    struct Memory { int a, b; Grip grip; Vec3<double> at, force, moment; std::size_t points; int count; };  // points: of examples_, count 0 if none
+    /// A contact of the last step: its hypothesis, its points (`count` of points_) and its wrench in the world.
+    struct Memory {
+        int a, b;
+        Grip grip;
+        Shape2 kind;
+        int i, j, pivot;
+        bool example;
+        int count;
+        std::size_t points;
+        Vec3<double> at, force, moment;
+    };
     struct StopMemory { int stop; double sign, w; };
     Group& group(RowSystem& rows, std::size_t member) { return rows.groups[static_cast<std::size_t>(members_[member])]; }
 
@@ -173,8 +182,12 @@ private:
         p.stuck = p.slid = p.slid_again = p.pivoted = false;
         start_slip(p);
         const Memory* memory = remembered(p);
-        p.example = memory && memory->count == static_cast<int>(p.points.size());
-        for (std::size_t k = 0; k < p.points.size() && p.example; ++k) p.points[k].example = examples_[memory->points + k];
+        const bool same = memory && memory->count == static_cast<int>(p.points.size());
+        p.example = same && memory->example;
+        for (std::size_t k = 0; k < p.points.size() && p.example; ++k) {
+            const PatchPoint& c = points_[memory->points + k];
+            p.points[k].example = {c.fx, c.fy, c.pressure};
+        }
         const Grip last = memory ? memory->grip : Grip::stick;  // a new contact sticks
         if (!approaches || (last == Grip::off && !impact)) {
             p.grip = Grip::off;
@@ -182,6 +195,15 @@ private:
             p.grip = Grip::slip;
         } else {
             p.grip = !impact && (fastest > p.stops_below || last == Grip::slip) ? Grip::slip : Grip::stick;
+        }
+        if (impact || !same || p.grip == Grip::off || last == Grip::off) return;
+        p.kind = memory->kind, p.i = memory->i, p.j = memory->j;  // as it was
+        if (last == Grip::pivot && p.grip == Grip::stick) p.grip = Grip::pivot, p.pivot = memory->pivot, p.pivoted = true;
+        for (std::size_t k = 0; k < p.points.size() && p.grip != Grip::stick; ++k) {
+            const PatchPoint& before = points_[memory->points + k];
+            PatchPoint& c = p.points[k];
+            c.pressure = std::fmax(0.0, before.pressure), c.speed = std::fmax(1e-9, before.speed);
+            if (c.share == 0) c.dx = before.dx, c.dy = before.dy;
         }
     }
     /// What this contact did in the last step.
@@ -753,7 +775,7 @@ private:
 
     Vec<Memory> memory_;
     Vec<StopMemory> stop_memory_;
-    Vec<Vec3<double>> examples_;
+    Vec<PatchPoint> points_;
     Vec<double> loop_memory_;
     int n_ = 0, k_ = 0;
     double force_scale_ = 1, least_force_ = 0;
