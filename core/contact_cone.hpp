@@ -59,8 +59,6 @@ public:
         return c.size == 1 ? Vec3<double>{0, 0, c.z[0]} : Vec3<double>{c.z[1], c.z[2], c.z[0] / c.mu};
     }
     double equal_force(std::size_t i) const { return equal_[i].force; }
-    /// Fastest motion that the forces have to stop.
-    double speed() const { return speed_; }
 
 private:
     struct At { const Group* group; int places; double u_free[6], u[6], w[6]; };

@@ -23,6 +23,7 @@ struct PatchPoint {
     double share;         // 0: slip is the motion at the end of the step, less what sticking would leave; 1/2: the mean motion
     double pressure;      // normal force, from the last distribution
     double fx, fy;        // friction, as it is shared among the points
+    double rest_x, rest_y; // slip that counts as none in the cone problem
     Vec3<double> example; // a force that was found possible for this point before (Patch::example)
 };
 
@@ -352,10 +353,12 @@ inline Slip slip_of(const Patch& p, const PatchPoint& c, const double* u) {
     return {before * slip_x(p.u0, c) + after * slip_x(u, c) - stuck * slip_x(p.target, c), before * slip_y(p.u0, c) + after * slip_y(u, c) - stuck * slip_y(p.target, c)};
 }
 /// Slip at the end of the step beyond what sticking leaves: `target` keeps the contact to second order, and so, to first,
-/// does no motion. Contacts that hold the same motion may differ by so much.
+/// does no motion; and contacts that hold the same motion, each at its own height within what counts as touching, cannot
+/// all be still. So slow they creep, and only while something else moves them.
+inline constexpr double stick_tolerance = 1e-5;  // [m/s]
 inline double creep(const Patch& p, const PatchPoint& c, const double* u) {
     const double x = slip_x(p.target, c), y = slip_y(p.target, c);
-    return std::fmax(0.0, std::hypot(slip_x(u, c) - x, slip_y(u, c) - y) - std::hypot(x, y));
+    return std::fmax(0.0, std::hypot(slip_x(u, c) - x, slip_y(u, c) - y) - std::hypot(x, y) - stick_tolerance);
 }
 /// Directions of slip from the motion; returns how much they turned where pressure acts.
 inline double turn_slip(Patch& p, const double* u) {

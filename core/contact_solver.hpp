@@ -483,7 +483,7 @@ private:
                     double moves = 0;  // held by others that go on: its own friction does not decide
                     for (const PatchPoint& c : p.points)
                         if (c.pressure > 0) moves = std::fmax(moves, creep(p, c, u));
-                    if (moves > velocity_tolerance) return *amount = moves, Check::friction;
+                    if (moves > 0) return *amount = moves, Check::friction;
                 } else if (p.material.mu_d > 0 && p.turned > 1e-7) {
                     return *amount = p.turned * w[2] / force_scale_, Check::direction;
                 }
@@ -491,7 +491,7 @@ private:
                     const PatchPoint& c = p.points[static_cast<std::size_t>(p.pivot)];
                     const double over = std::hypot(c.fx, c.fy) - p.material.mu_s * (1 + friction_tolerance) * c.pressure;
                     if (over > force_tolerance * force_scale_) return *amount = over / force_scale_, Check::friction;
-                    if (creep(p, c, u) > velocity_tolerance) return *amount = creep(p, c, u), Check::friction;
+                    if (creep(p, c, u) > 0) return *amount = creep(p, c, u), Check::friction;
                 }
             }
         }
@@ -610,12 +610,17 @@ private:
     // --- all cones at once ---------------------------------------------------------------------------------------------
     /// Forces of all points by the cone problem; what it found is tried as a hypothesis, which is exact to rounding if it holds.
     void solve_cones(RowSystem& rows, StepReport& report, Vec<TraceEntry>* trace) {
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            if (group(rows, m).kind != GroupKind::patch) continue;
+            Patch& p = patches[static_cast<std::size_t>(group(rows, m).index)];
+            for (PatchPoint& c : p.points) c.rest_x = slip_x(p.target, c), c.rest_y = slip_y(p.target, c);
+        }
         do {
             pose_cones(rows);
             cones_.solve(rows);
             cones_.finish(rows);
             read_cones(rows);
-        } while (slip_turned_back(rows));
+        } while (came_to_rest(rows));
         if (trial_and_error(rows, 3, report, trace)) return;
         ++report.exact;
         if (trace) trace->push_back({report.solves, 0, -1, -1, Condition::off, Check::none, 0});
@@ -631,22 +636,30 @@ private:
             if (g.kind != GroupKind::patch) continue;
             const Patch& p = patches[static_cast<std::size_t>(g.index)];
             for (const PatchPoint& c : p.points) {
-                constexpr double still[6] = {};
-                const Slip shift = slip_of(p, c, still);  // what is not the motion at the end
-                cones_.add_point(c.x, c.y, std::fmin(p.material.mu_d, most_friction), c.target, shift.x / (1 - c.share), shift.y / (1 - c.share));
+                // slip is the motion at the end less that of sticking, or with the motion at the start (twice the mean)
+                const double x = c.share > 0 ? slip_x(p.u0, c) : -c.rest_x, y = c.share > 0 ? slip_y(p.u0, c) : -c.rest_y;
+                cones_.add_point(c.x, c.y, std::fmin(p.material.mu_d, most_friction), c.target, x, y);
             }
         }
     }
-    /// Slip that turned back within the step has stopped in it: its end counts, not its mean.
-    bool slip_turned_back(RowSystem& rows) {
+    /// Slip that turned back within the step has stopped in it: its end counts, not its mean. A point that only creeps is
+    /// at rest, and its friction is free to be less than its bound.
+    bool came_to_rest(RowSystem& rows) {
         bool any = false;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
             if (g.kind != GroupKind::patch) continue;
             Patch& p = patches[static_cast<std::size_t>(g.index)];
             const double* u = u_.data() + g.row;
-            for (PatchPoint& c : p.points)
-                if (c.share > 0 && slip_x(u, c) * slip_x(p.u0, c) + slip_y(u, c) * slip_y(p.u0, c) < 0) c.share = 0, any = true;
+            for (PatchPoint& c : p.points) {
+                const double x = slip_x(u, c), y = slip_y(u, c);
+                if (c.share > 0) {
+                    if (x * slip_x(p.u0, c) + y * slip_y(p.u0, c) < 0) c.share = 0, any = true;
+                } else if (creep(p, c, u) == 0 && c.rest_x == slip_x(p.target, c) && c.rest_y == slip_y(p.target, c) && std::hypot(x - c.rest_x, y - c.rest_y) > velocity_tolerance &&
+                           std::hypot(c.fx, c.fy) > 0.999 * p.material.mu_d * c.pressure && c.pressure > force_tolerance * least_force_) {
+                    c.rest_x = x, c.rest_y = y, any = true;
+                }
+            }
         }
         return any;
     }
@@ -673,7 +686,6 @@ private:
     }
     /// What the points found, as conditions of their contacts.
     void hypothesis_of_points(RowSystem& rows) {
-        const double still = 1e-5 * cones_.speed();  // slip this slow may be none
         double scale = least_force_;
         for (const Vec3<double>& f : forces_) scale = std::fmax(scale, f.z);
         std::size_t at = 0;
@@ -697,7 +709,7 @@ private:
                 if (friction > 0) c.dx = -f.x / friction, c.dy = -f.y / friction;
                 const Slip s = slip_of(p, c, u_.data() + g.row);
                 c.speed = std::fmax(1e-9, std::hypot(s.x, s.y));
-                if (friction < p.material.mu_d * f.z * (1 - 1e-6) || c.speed < still) p.pivot = static_cast<int>(i), ++sticking;
+                if (friction < p.material.mu_d * f.z * (1 - 1e-6) || creep(p, c, u_.data() + g.row) == 0) p.pivot = static_cast<int>(i), ++sticking;
             }
             if (bearing > 0) p.grip = sticking == bearing ? Grip::stick : sticking == 1 ? Grip::pivot : sticking == 0 ? Grip::slip : Grip::stick;
             p.kind = bearing <= 1 ? Shape2::point : bearing == 2 ? Shape2::line : p.shape;

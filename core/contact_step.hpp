@@ -189,7 +189,7 @@ private:
             const Vec3<double> r = tmul(patch->frame.R, at - patch->frame.p);
             bool known = false;
             for (const PatchPoint& c : patch->points) known |= std::hypot(c.x - r.x, c.y - r.y) < 1e-6;
-            if (!known) patch->points.push_back({r.x, r.y, f.gap, f.radius > 0 ? f.radius : f.rim_radius, 0, 1, 0, 1, 0, 0, 0, 0, {0, 0, 0}});
+            if (!known) patch->points.push_back({r.x, r.y, f.gap, f.radius > 0 ? f.radius : f.rim_radius, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, {0, 0, 0}});
         }
         for (std::size_t i = 0; i < solver_.patch_count; ++i) {  // the origin among the points
             Patch& p = solver_.patches[i];
