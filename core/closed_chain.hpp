@@ -43,6 +43,8 @@ public:
         k_.closed_respond(tree_, loops_, q, memory_, change, impulse, dv);
     }
     void spring_torques(const double* q, const double* v, double* out) { k_.closed_spring_torques(tree_, loops_, q, v, memory_, out); }
+    /// How a row answers its own force with the rows before it held, of the last dynamics; 0: it depends on them.
+    double pivot(int row) const { return k_.closed_pivots(tree_, loops_, memory_)[row]; }
     void least_norm(double* lambda) { k_.closed_least_norm(tree_, loops_, memory_, lambda); }
 
     /// Velocity jump: every row changes its velocity by -(1 + restitution) of it (null: no restitution). Leaves the

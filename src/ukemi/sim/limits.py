@@ -103,7 +103,8 @@ def limit_chain(model: Model) -> tuple[list[Limit], _core.ClosedChain]:
 class LimitKeeper:
     """Knows the limits of a world's joints while a simulation runs.
 
-    `refresh` finds what has changed from outside. The smooth integrators call `value` and `settle` at events; implicit
+    `refresh` finds what has changed from outside. Smooth steps stop in the core where a limit is crossed or a held one
+    would pull (core/limit_guard.hpp), and `settle` finds how the motion goes on; implicit
     steps keep the limits themselves, as unilateral constraints at the end of each step (core/limit_step.hpp), and tell
     `follow` which of them push.
     """
@@ -140,17 +141,6 @@ class LimitKeeper:
         if not self.implicit:
             self.settle()
         self._version = self.world.version
-
-    def value(self) -> float:
-        """Positive when a limit is crossed, or a held one would have to pull."""
-        if not self.limits:
-            return -1.0
-        error, rate = self._state()
-        crossed = (error > 0) & (rate > CROSSED)
-        crossed[self.held] = False
-        if crossed.any():
-            return float(error[crossed].max())
-        return float(-self.reactions().min()) if self.world.stops else -1.0
 
     def _state(self) -> tuple[Array, Array]:
         """How far each limit is passed and how fast; those of joints outside count as far."""

@@ -128,19 +128,25 @@ class Simulation:
         self.world.tau = self._torques(control)
         self._follow_structure()
         while steps > 0:
+            left = self.dt
             if not (self.world.rules or any(c.break_force is not None for c in self.world.connections)):
                 if self._keeper is not None:
                     self._keeper.refresh()
-                steps -= self._advance(control, self.dt, steps, self._keeper)
+                done, stopped = self._advance(control, self.dt, steps, self._keeper)
+                steps -= done
+                if self._keeper is not None and stopped >= 0:
+                    self._keeper.settle()
+                    left -= stopped
             if steps > 0:
-                advance_with_events(self.world, self._advance, control, self.dt, self._keeper)
+                advance_with_events(self.world, self._advance, control, left, self._keeper)
                 steps -= 1
 
     def _advance(
         self, control: Control | ConstantTorques | None, dt: float, steps: int = 1, keeper: LimitKeeper | None = None
-    ) -> int:
-        """Moves the world without looking for events, or (keeper) up to the step in which a limit is reached or left;
-        implicit steps keep limits themselves. Returns the steps done. A changed structure gets a new integrator."""
+    ) -> tuple[int, float]:
+        """Moves the world without looking for events, or (keeper) up to where a limit is reached or left; implicit steps
+        keep limits themselves. Returns the whole steps done and the time after them at which a limit stopped the motion
+        (-1: none did). A changed structure gets a new integrator."""
         world = self.world
         if self._keeper is not None and self._keeper.implicit:
             keeper = self._keeper
@@ -148,19 +154,19 @@ class Simulation:
         self._follow_structure()
         if self._scene is not None:
             self._advance_touching(self._scene, control, dt, steps)
-            return steps
+            return steps, -1.0
         watched = (keeper.chain, keeper.held, keeper.outside) if keeper is not None and keeper.limits else ()
         now = control.of(world.model) if isinstance(control, ConstantTorques) else control
-        q, v, done = self._core.advance(world.time, world.q, world.v, dt, steps, now, *watched)
+        q, v, done, stopped = self._core.advance(world.time, world.q, world.v, dt, steps, now, *watched)
         if world.version != self._version:
             raise InvalidInputError("control: it must not connect or cut; give `when=` to connect and cut instead")
         world.q, world.v = q, v
-        world.time += done * dt
+        world.time += done * dt + max(stopped, 0.0)
         if keeper is not None and keeper.implicit:
             keeper.follow(self._core.take_changes(), self._core.active)
             self._version = world.version  # the integrator has followed already
         world.tau = self._torques(control)
-        return done
+        return done, stopped
 
     def _follow_structure(self) -> None:
         """A changed structure gets a new integrator, and a world that begins to touch its engine."""
