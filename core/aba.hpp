@@ -251,24 +251,26 @@ template <class T> UKEMI_INLINE void absorb_free(const Body& b, AbaBody<T>& x, A
     if (parent) pass_force(*parent, x.X, x.X.R * tau_f, tau_n);
 }
 
+/// Inwards over one joint, by its kind.
+template <class T> UKEMI_INLINE void absorb(const Tree& tree, const Body& b, const In<T>& q, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
+    if (b.leaf >= 0) absorb_leaf(b, tree.leaves[static_cast<std::size_t>(b.leaf)], x, parent, work);
+    else if (is_plain(b, JointKind::spherical)) absorb_spherical(b, x, parent, work);
+    else if (b.kind == JointKind::revolute) absorb_revolute(b, x, parent, work);
+    else if (is_plain(b, JointKind::free)) absorb_free(b, x, parent, work);
+    else absorb_general(tree, b, q, x, parent, work);
+}
 /// Inwards: articulated inertias and bias forces, from the rigid ones and the torques in the work.
 template <class T> inline void absorb_all(const Tree& tree, const In<T>& q, const AbaWork<T>& work) {
     for (int i = static_cast<int>(tree.bodies.size()) - 1; i >= 0; --i) {
         const Body& b = tree.bodies[i];
-        AbaBody<T>& x = work.bodies[i];
-        AbaBody<T>* parent = b.parent < 0 ? nullptr : &work.bodies[b.parent];
-        if (b.leaf >= 0) absorb_leaf(b, tree.leaves[static_cast<std::size_t>(b.leaf)], x, parent, work);
-        else if (is_plain(b, JointKind::spherical)) absorb_spherical(b, x, parent, work);
-        else if (b.kind == JointKind::revolute) absorb_revolute(b, x, parent, work);
-        else if (is_plain(b, JointKind::free)) absorb_free(b, x, parent, work);
-        else absorb_general(tree, b, q, x, parent, work);
+        absorb(tree, b, q, work.bodies[i], b.parent < 0 ? nullptr : &work.bodies[b.parent], work);
     }
 }
 
-/// First two passes: velocities and bias forces outwards, articulated inertias inwards. external: a wrench per body, in
-/// body coordinates; it and tau may be absent.
+/// First pass, outwards: velocities and bias forces. external: a wrench per body, in body coordinates; it and tau may be
+/// absent.
 template <class T>
-inline void aba_inward(const Tree& tree, const In<T>& q, const In<T>& v, const In<T>& tau, const In<T>& external, const AbaWork<T>& work) {
+inline void aba_velocities(const Tree& tree, const In<T>& q, const In<T>& v, const In<T>& tau, const In<T>& external, const AbaWork<T>& work) {
     const int n = static_cast<int>(tree.bodies.size());
     for (int k = 0; k < tree.nv; ++k) work.tau[k] = tau ? tau[k] : T{};
     for_each_elastic_torque(tree, q, v, [&](int lane, int k, double torque) {
@@ -301,7 +303,11 @@ inline void aba_inward(const Tree& tree, const In<T>& q, const In<T>& v, const I
             x.F.n -= load3(external, 6 * i + 3);
         }
     }
-
+}
+/// First two passes: velocities and bias forces outwards, articulated inertias inwards.
+template <class T>
+inline void aba_inward(const Tree& tree, const In<T>& q, const In<T>& v, const In<T>& tau, const In<T>& external, const AbaWork<T>& work) {
+    aba_velocities(tree, q, v, tau, external, work);
     absorb_all(tree, q, work);
 }
 

@@ -80,6 +80,14 @@ struct PyIntegrator {
         return out;
     }
 
+    /// {limit: force} of the limits that pushed in the last implicit step.
+    nb::dict pushes() const {
+        nb::dict out;
+        if (implicit && implicit->stepper)
+            for (std::size_t k = 0; k < active.size() && implicit->stepper->solved(); ++k) out[nb::int_(active[k])] = implicit->stepper->force(k);
+        return out;
+    }
+
     static Method method_of(const std::string& name) {
         if (name == "semi-implicit") return Method::semi_implicit;
         if (name == "implicit") return Method::implicit;
@@ -242,6 +250,7 @@ void bind_integrator(nb::module_& m) {
         .def_rw("restitution", &PyIntegrator::restitution)
         .def_rw("active", &PyIntegrator::active)
         .def("take_changes", &PyIntegrator::take_changes)
+        .def("pushes", &PyIntegrator::pushes)
         .def_prop_ro("evaluations", [](const PyIntegrator& i) { return i.integrator.evaluations; })
         .def_prop_ro("rough", [](const PyIntegrator& i) { return i.integrator.rough; });
 }

@@ -3,6 +3,8 @@
 // The step must leave every row within: x + h (x_dot + h x_dd) <= 0, by forces that only push. Rows that would be passed
 // become active with the acceleration that brings them just to their limit; rows that would have to pull are let go; until
 // neither happens. The rows that were active in the last step are tried first, so that most steps solve once.
+// Active limits of single coordinates of a tree without loops are held freedoms (held.hpp), which cost less than free ones;
+// others are rows of a closed chain.
 #pragma once
 #include <memory>
 #include <vector>
@@ -20,11 +22,21 @@ public:
         const auto rows = static_cast<std::size_t>(limits_.rows());
         error_.resize(rows), rate_.resize(rows), error_new_.resize(rows), rate_new_.resize(rows), state_.assign(rows, within);
         for (int row : outside) state_[static_cast<std::size_t>(row)] = beyond;
-        a_.resize(static_cast<std::size_t>(tree_.nv)), v_.resize(a_.size()), q_.resize(static_cast<std::size_t>(tree_.nq));
+        a_.resize(static_cast<std::size_t>(tree_.nv)), held_.assign(a_.size(), 0), given_.resize(a_.size()), torque_.resize(a_.size());
+        const Loops& all = limits_.loops();
+        for (const Tie& tie : all.ties) {
+            const TieTerm& term = all.terms[static_cast<std::size_t>(tie.term)];
+            const bool plain = tie.term_end == tie.term + 1 && !term.angle && term.measure < 0 && std::fabs(term.c[0]) == 1 && term.c[1] == 0 && term.c[2] == 0 && term.c[3] == 0;
+            freedom_.push_back(plain ? term.v : -1), sign_.push_back(term.c[0]);
+        }
+        v_.resize(a_.size()), q_.resize(static_cast<std::size_t>(tree_.nq));
     }
     /// Limits that pushed in the last step.
     const std::vector<int>& active() const { return active_; }
-    void set_active(const std::vector<int>& rows) { active_ = rows, chain_.reset(); }
+    void set_active(const std::vector<int>& rows) { active_ = rows, solved_ = false, chain_.reset(); }
+    bool solved() const { return solved_; }
+    /// How hard each of them pushed, in the same order.
+    double force(std::size_t k) const { return -lambda_[lambda_.size() - active_.size() + k]; }
     const std::vector<char>& state() const { return state_; }
 
     /// One step. goes_on: q and v are what the last step left.
@@ -49,22 +61,42 @@ private:
 
     /// The end of the step with the present active rows.
     void solve(const double* q, const double* v, const double* tau, const double* external, const double* gravity, double h) {
-        if (!chain_) compile();
-        const int first = static_cast<int>(base_.ties.size());
-        for (std::size_t k = 0; k < active_.size(); ++k) {
-            const auto r = static_cast<std::size_t>(active_[k]);
-            const double back = restitution_[r] * rate_[r];
-            const bool returns = restitution_[r] > 0 && rate_[r] > bounces && error_[r] + h * rate_[r] > -tolerance;
-            chain_->set_target(first + static_cast<int>(k), -(rate_[r] + (returns ? back : error_[r] / h)) / h);
+        if (mark_held()) {
+            for (int row : active_) given_[freedom(row)] = sign_[static_cast<std::size_t>(row)] * target(static_cast<std::size_t>(row), h);
+            kernels().held_dynamics(tree_, held_.data(), given_.data(), q, v, tau, external, gravity, scratch_.get(kernels().scratch_bytes(tree_)), a_.data(), torque_.data());
+            lambda_.resize(active_.size());
+            for (std::size_t k = 0; k < active_.size(); ++k) lambda_[k] = sign_[static_cast<std::size_t>(active_[k])] * torque_[freedom(active_[k])];
+        } else {
+            if (!chain_) compile();
+            const int first = static_cast<int>(base_.ties.size());
+            for (std::size_t k = 0; k < active_.size(); ++k) chain_->set_target(first + static_cast<int>(k), target(static_cast<std::size_t>(active_[k]), h));
+            lambda_.resize(static_cast<std::size_t>(chain_->rows()));
+            chain_->dynamics(q, v, tau, external, gravity, a_.data(), lambda_.data());
         }
-        lambda_.resize(static_cast<std::size_t>(chain_->rows()));
-        chain_->dynamics(q, v, tau, external, gravity, a_.data(), lambda_.data());
+        solved_ = true;
         for (std::size_t i = 0; i < v_.size(); ++i) v_[i] = v[i] + h * a_[i];
         Batch b;
         b.tree = &tree_;
         b.q.data = q, b.v.data = v_.data(), b.dt = h, b.out = q_.data();
         kernels().integrate(b, 0, 1, nullptr);
         limits_.state(q_.data(), v_.data(), error_new_.data(), rate_new_.data());
+    }
+    /// The acceleration that brings an active row just to its limit, or back with its restitution.
+    double target(std::size_t r, double h) const {
+        const double back = restitution_[r] * rate_[r];
+        const bool returns = restitution_[r] > 0 && rate_[r] > bounces && error_[r] + h * rate_[r] > -tolerance;
+        return -(rate_[r] + (returns ? back : error_[r] / h)) / h;
+    }
+    std::size_t freedom(int row) const { return static_cast<std::size_t>(freedom_[static_cast<std::size_t>(row)]); }
+    /// Marks the freedoms of the active rows, where all are single coordinates, none twice, and nothing else constrains them.
+    bool mark_held() {
+        if (!base_.items.empty() || !base_.ties.empty()) return false;
+        std::fill(held_.begin(), held_.end(), char{0});
+        for (int row : active_) {
+            if (freedom_[static_cast<std::size_t>(row)] < 0 || held_[freedom(row)]) return false;
+            held_[freedom(row)] = 1;
+        }
+        return true;
     }
     /// Lets rows go that pull; those that keep coming back stay in the end.
     bool release(int round) {
@@ -113,8 +145,11 @@ private:
     Loops base_;
     ClosedChain& limits_;
     std::vector<double> restitution_, error_, rate_, error_new_, rate_new_, a_, v_, q_, lambda_;
-    std::vector<char> state_;
-    std::vector<int> active_, tries_;
+    std::vector<double> sign_, given_, torque_;  // per limit; per freedom
+    std::vector<char> state_, held_;
+    std::vector<int> active_, tries_, freedom_;
+    bool solved_ = false;
+    Scratch scratch_;
     std::unique_ptr<ClosedChain> chain_;
 };
 

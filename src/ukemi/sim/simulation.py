@@ -114,11 +114,15 @@ class Simulation:
         return self._core.rough
 
     def reactions(self) -> dict[str, float]:
-        """{limit: generalized force} of the joint limits that hold now, along the limit and positive [N m, N]."""
-        if self._keeper is None or not self.world.stops:
+        """{limit: generalized force} of the joint limits that hold now, along the limit and positive [N m, N]; with
+        implicit steps those of the last step."""
+        stops = self.world.stops
+        if self._keeper is None or not stops:
             return {}
-        forces = self._keeper.reactions(self.dt if self._keeper.implicit else None)
-        return {stop.limit.label: float(f) for stop, f in zip(self.world.stops, forces, strict=True)}
+        if self._keeper.implicit:
+            forces = self._core.pushes()
+            return {stop.limit.label: forces[stop.index] for stop in stops if stop.index in forces}
+        return {stop.limit.label: float(f) for stop, f in zip(stops, self._keeper.reactions(), strict=True)}
 
     def step(self, control: Control | ConstantTorques | ArrayLike | None = None, steps: int = 1) -> None:
         """Moves the world by ``steps`` time steps; connections break and rules fire where they cross."""
@@ -144,8 +148,8 @@ class Simulation:
     def _advance(
         self, control: Control | ConstantTorques | None, dt: float, steps: int = 1, keeper: LimitKeeper | None = None
     ) -> tuple[int, float]:
-        """Moves the world without looking for events, or (keeper) up to where a limit is reached or left; implicit steps
-        keep limits themselves. Returns the whole steps done and the time after them at which a limit stopped the motion
+        """Moves the world without looking for events, or (keeper) up to where a limit is reached or left; implicit
+        steps keep limits themselves. Returns the whole steps done and the time after them at which a limit stopped the motion
         (-1: none did). A changed structure gets a new integrator."""
         world = self.world
         if self._keeper is not None and self._keeper.implicit:
