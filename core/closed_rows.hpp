@@ -15,7 +15,7 @@ inline void world_motion(const Tree& tree, const Loops& loops, const double* q, 
         const Body& b = tree.bodies[i];
         const AbaBody<double>& x = w.aba.bodies[i];
         const bool slides = b.kind != JointKind::revolute && b.kind != JointKind::spherical && b.kind != JointKind::universal;
-        Vec3<double> lin = slides ? rates(b, x.X.R, In<double>{q, 0}, In<double>{v, 0}).p_dot : zero3<double>();
+        Vec3<double> lin = slides ? rates(b, x.X.R, In<double>{v, 0}).p_dot : zero3<double>();
         if (b.parent < 0) {
             w.X[i] = x.X;
         } else {
@@ -35,7 +35,7 @@ inline void world_motion_at(const Tree& tree, const Loops& loops, const double* 
         const Body& b = tree.bodies[i];
         AbaBody<double>& x = w.aba.bodies[i];
         x.X = placement(b, Q);
-        x.w = rates(b, x.X.R, Q, V).w;
+        x.w = rates(b, x.X.R, V).w;
         if (b.parent >= 0) x.w += tmul(x.X.R, w.aba.bodies[b.parent].w);
     }
     world_motion(tree, loops, q, v, w);

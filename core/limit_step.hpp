@@ -27,7 +27,8 @@ public:
         for (const Tie& tie : all.ties) {
             const TieTerm& term = all.terms[static_cast<std::size_t>(tie.term)];
             const bool plain = tie.term_end == tie.term + 1 && !term.angle && term.measure < 0 && std::fabs(term.c[0]) == 1 && term.c[1] == 0 && term.c[2] == 0 && term.c[3] == 0;
-            freedom_.push_back(plain ? term.v : -1), sign_.push_back(term.c[0]);
+            freedom_.push_back(plain ? term.v : -1), coordinate_.push_back(term.q), sign_.push_back(term.c[0]), offset_.push_back(tie.offset);
+            all_plain_ &= plain;
         }
         v_.resize(a_.size()), q_.resize(static_cast<std::size_t>(tree_.nq));
     }
@@ -42,7 +43,7 @@ public:
     /// One step. goes_on: q and v are what the last step left.
     void advance(const double* tau, const double* external, const double* gravity, double h, double* q, double* v, bool goes_on) {
         if (goes_on) error_.swap(error_new_), rate_.swap(rate_new_);
-        else limits_.state(q, v, error_.data(), rate_.data());
+        else measure(q, v, error_.data(), rate_.data());
         tries_.assign(error_.size(), 0);
         for (int round = 0; round < most_rounds; ++round) {
             solve(q, v, tau, external, gravity, h);
@@ -79,7 +80,12 @@ private:
         b.tree = &tree_;
         b.q.data = q, b.v.data = v_.data(), b.dt = h, b.out = q_.data();
         kernels().integrate(b, 0, 1, nullptr);
-        limits_.state(q_.data(), v_.data(), error_new_.data(), rate_new_.data());
+        measure(q_.data(), v_.data(), error_new_.data(), rate_new_.data());
+    }
+    /// How far each limit is passed, and how fast.
+    void measure(const double* q, const double* v, double* error, double* rate) {
+        if (!all_plain_) return limits_.state(q, v, error, rate);
+        for (std::size_t r = 0; r < sign_.size(); ++r) error[r] = sign_[r] * q[coordinate_[r]] + offset_[r], rate[r] = sign_[r] * v[freedom_[r]];
     }
     /// The acceleration that brings an active row just to its limit, or back with its restitution.
     double target(std::size_t r, double h) const {
@@ -145,9 +151,11 @@ private:
     Loops base_;
     ClosedChain& limits_;
     std::vector<double> restitution_, error_, rate_, error_new_, rate_new_, a_, v_, q_, lambda_;
-    std::vector<double> sign_, given_, torque_;  // per limit; per freedom
+    std::vector<double> sign_, offset_;    // per limit
+    std::vector<double> given_, torque_;   // per freedom
+    bool all_plain_ = true;                // each limit is one of a single coordinate
     std::vector<char> state_, held_;
-    std::vector<int> active_, tries_, freedom_;
+    std::vector<int> active_, tries_, freedom_, coordinate_;
     bool solved_ = false;
     Scratch scratch_;
     std::unique_ptr<ClosedChain> chain_;

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.trees import random_model
 
@@ -272,17 +272,38 @@ def test_a_knuckle_whose_abduction_narrows_with_flexion() -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), e=st.sampled_from([0.0, 0.5, 1.0]))
+@example(seed=338, e=0.0)
 def test_energy_never_rises_and_no_limit_is_passed(seed: int, e: float) -> None:
-    thrown_within_narrow_ranges(seed, e)
+    """Integrated to 1e-10, so that what is left is what the stops do; of seeds 0 to 399 the worst rose by 2.2e-11."""
+    world = thrown_within_narrow_ranges(seed, e)
+    sim = uk.Simulation(world, 5e-3, "adaptive", rtol=1e-10, atol=1e-12)
+    _, limits = limit_chain(world.model)
+    start = world.energy()
+    for _ in range(60):
+        before = world.energy()
+        sim.step()
+        assert world.energy() <= before + 1e-9 * start
+        assert limits.state(world.q, world.v)[0].max() < 1e-9
+    if e == 1:
+        assert world.energy() == pytest.approx(start, rel=1e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="known: this tree gains energy at its stops, or passes one")
-def test_a_tree_whose_stops_are_not_right_yet() -> None:
-    thrown_within_narrow_ranges(338, 0.0)
+def test_what_energy_rises_by_between_stops_is_the_integrators() -> None:
+    """A tree whose energy rises by 5e-7 at dt = 1 ms with RK4: by a sixteenth of it at half the step."""
+    rises = []
+    for dt in (1e-3, 5e-4, 2.5e-4):
+        world = thrown_within_narrow_ranges(338, 0.0)
+        sim = uk.Simulation(world, dt, "rk4")
+        energy = [world.energy()]
+        for _ in range(20):
+            sim.step(steps=round(15e-3 / dt))
+            energy.append(world.energy())
+        rises.append(np.diff(energy).max())
+    assert np.log2(np.divide(rises[:-1], rises[1:])) == pytest.approx([4, 4], abs=0.3)
 
 
-def thrown_within_narrow_ranges(seed: int, e: float) -> None:
-    """Random trees with narrow ranges on every joint, thrown without gravity."""
+def thrown_within_narrow_ranges(seed: int, e: float) -> uk.World:
+    """A random tree with narrow ranges on every joint, thrown without gravity."""
     plain = random_model(seed, 5, kinds=("revolute", "prismatic", "universal", "spherical"))
     b = uk.Builder()
     for link in plain.links:
@@ -296,16 +317,7 @@ def thrown_within_narrow_ranges(seed: int, e: float) -> None:
     model = b.build()
     world = uk.World((0, 0, 0))
     world.add(model, v=np.random.default_rng(seed).standard_normal(model.nv))
-    keeper = uk.Simulation(world, 1e-3, "rk4")
-    _, limits = limit_chain(world.model)
-    start = world.energy()
-    for _ in range(20):
-        before = world.energy()
-        keeper.step(steps=15)
-        assert world.energy() <= before + 1e-7 * start
-        assert limits.state(world.q, world.v)[0].max() < 1e-8
-    if e == 1 and world.events:
-        assert world.energy() == pytest.approx(start, rel=1e-6)
+    return world
 
 
 def test_limits_may_be_ignored_and_joints_outside_are_free_until_within() -> None:
