@@ -10,7 +10,7 @@ UKEMI_BEGIN
 inline SomeBodies touched(const Loops& loops) { return {static_cast<int>(loops.touched.size()), loops.touched.data()}; }
 
 /// World poses and velocities of the bodies that loops touch, from the placements and angular velocities in work.aba.
-inline void world_motion(const Tree& tree, const Loops& loops, const double* q, const double* v, const ClosedWork& w) {
+inline void world_motion(const Tree& tree, const Loops& loops, const double* v, const ClosedWork& w) {
     for (int i : loops.touched) {
         const Body& b = tree.bodies[i];
         const AbaBody<double>& x = w.aba.bodies[i];
@@ -38,7 +38,7 @@ inline void world_motion_at(const Tree& tree, const Loops& loops, const double* 
         x.w = rates(b, x.X.R, V).w;
         if (b.parent >= 0) x.w += tmul(x.X.R, w.aba.bodies[b.parent].w);
     }
-    world_motion(tree, loops, q, v, w);
+    world_motion(tree, loops, v, w);
 }
 
 inline Relative relative_motion(const Loop& loop, const ClosedWork& work) {

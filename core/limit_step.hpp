@@ -44,10 +44,10 @@ public:
     void advance(const double* tau, const double* external, const double* gravity, double h, double* q, double* v, bool goes_on) {
         if (goes_on) error_.swap(error_new_), rate_.swap(rate_new_);
         else measure(q, v, error_.data(), rate_.data());
-        tries_.assign(error_.size(), 0);
+        tries_.assign(error_.size(), 0), bend_.assign(error_.size(), 0.0);
         for (int round = 0; round < most_rounds; ++round) {
             solve(q, v, tau, external, gravity, h);
-            if (!release(round) && !hold()) break;
+            if (!release(round) && !hold() && !straighten(h)) break;
         }
         std::copy(v_.begin(), v_.end(), v), std::copy(q_.begin(), q_.end(), q);
         for (std::size_t r = 0; r < state_.size(); ++r)
@@ -58,6 +58,7 @@ private:
     enum : char { within, beyond };
     static constexpr int most_rounds = 50;
     static constexpr double tolerance = 1e-12;   // a row is passed by more than this [rad, m]
+    static constexpr double reached = 1e-9;      // a curved row that is active ends this near [rad, m]
     static constexpr double bounces = 1e-7;      // slower than this nothing comes back [rad/s, m/s]
 
     /// The end of the step with the present active rows.
@@ -91,7 +92,17 @@ private:
     double target(std::size_t r, double h) const {
         const double back = restitution_[r] * rate_[r];
         const bool returns = restitution_[r] > 0 && rate_[r] > bounces && error_[r] + h * rate_[r] > -tolerance;
-        return -(rate_[r] + (returns ? back : error_[r] / h)) / h;
+        return -(rate_[r] + (returns ? back : error_[r] / h)) / h - bend_[r];
+    }
+    /// Rows bend over a step: where an active one ends beyond its limit its acceleration is corrected by that.
+    bool straighten(double h) {
+        bool again = false;
+        for (int row : active_) {
+            const auto r = static_cast<std::size_t>(row);
+            if (freedom_[r] >= 0 || error_new_[r] <= reached || state_[r] == beyond) continue;
+            bend_[r] += error_new_[r] / (h * h), again = true;
+        }
+        return again;
     }
     std::size_t freedom(int row) const { return static_cast<std::size_t>(freedom_[static_cast<std::size_t>(row)]); }
     /// Marks the freedoms of the active rows, where all are single coordinates, none twice, and nothing else constrains them.
@@ -151,7 +162,7 @@ private:
     Loops base_;
     ClosedChain& limits_;
     std::vector<double> restitution_, error_, rate_, error_new_, rate_new_, a_, v_, q_, lambda_;
-    std::vector<double> sign_, offset_;    // per limit
+    std::vector<double> sign_, offset_, bend_;  // per limit
     std::vector<double> given_, torque_;   // per freedom
     bool all_plain_ = true;                // each limit is one of a single coordinate
     std::vector<char> state_, held_;

@@ -134,6 +134,8 @@ class Contacts:
         pairs: list[Any],
         stops: list[Any],
         closed: ClosedChain | None,
+        limits: ClosedChain | None = None,
+        restitution: Sequence[float] = (),
     ) -> None: ...
     def advance(
         self,

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from tests.trees import random_model
 
 import ukemi as uk
+from ukemi.chain.limits import limit_chain
 from ukemi.model.arrays import Array
 from ukemi.model.figures.hand import thesis_pose
 from ukemi.model.joints import Joint
-from ukemi.sim.limits import limit_chain
 from ukemi.sim.simulation import IntegratorName
 
 #: what the time of an event may be off, beyond the integrator's own error [s]

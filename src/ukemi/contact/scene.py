@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ukemi import _core
+from ukemi.chain.limits import curved_limits
 from ukemi.contact.conditions import Check, Condition
 from ukemi.contact.reports import Certificate, Contact, ContactReport, Trial, contact
 from ukemi.contact.solids import Solid, solid
@@ -78,9 +79,11 @@ class Scene:
                     ):  # the round one first: it keeps its contact point below its centre
                         i, j = j, i
                     pairs.append((i, j, np.zeros(3), surfaces.get(pair, surface).material))
-        self.engine = _core.Contacts(
-            model.tree, solids, planes, fields, pairs, stops_of(model) if limits else [], closed
-        )
+        curved = curved_limits(model) if limits else []
+        rows = _core.ClosedChain(model.tree, [], [limit.row for limit in curved]) if curved else None
+        restitution = [limit.restitution for limit in curved]
+        stops = stops_of(model) if limits else []
+        self.engine = _core.Contacts(model.tree, solids, planes, fields, pairs, stops, closed, rows, restitution)
 
     def contacts(self) -> list[Contact]:
         return [contact(raw, self.model.link_names, self.terrain_names) for raw in self.engine.contacts()]
