@@ -100,6 +100,7 @@ private:
     static constexpr double impact_speed = 1e-3;  // slower approach is met without an impact [m/s]: half a um in a step of 1 ms
     static constexpr double push_out = 0.1;     // share of a penetration that a step takes back
     static constexpr double negligible = 1e-7;  // change of velocity products [1/s^2] that a second pass would correct: 1e-10 of g in a step
+    static constexpr int most_bends = 4;        // corrections of a step that ends beyond a limit on several freedoms
     static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
 
     bool same_state(const double* q, const double* v) const {
@@ -263,6 +264,17 @@ private:
             solver_.stops.push_back({static_cast<int>(scene_.stops.size() + i), 1.0, 0, 0, u0, false, 0, 0});
         }
     }
+    /// Limits on several freedoms bend over a step: where one that pushes ends beyond, it must push more. True if any does.
+    bool straighten(double t) {
+        bool again = false, known = false;
+        for (StopState& s : solver_.stops) {
+            const auto i = static_cast<std::size_t>(s.stop), plain = scene_.stops.size();
+            if (i < plain || !(s.w > 0) || curved_before_[i - plain] > 10 * stop_reach) continue;
+            if (!known) limits->state(q_new_.data(), v_new_.data(), curved_error_.data(), curved_unused_.data()), known = true;
+            if (curved_error_[i - plain] > 0.1 * stop_reach) s.target += 2 * curved_error_[i - plain] / t, again = true;
+        }
+        return again;
+    }
     double restitution_of(const StopState& s) const {
         const auto i = static_cast<std::size_t>(s.stop), plain = scene_.stops.size();
         return i < plain ? scene_.stops[i].restitution : scene_.curved[i - plain].restitution;
@@ -311,6 +323,11 @@ private:
             if (speed * change < negligible) break;  // velocity products hardly change
         }
         integrate(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
+        for (int again = 0; again < most_bends && straighten(t); ++again) {
+            for (std::size_t i = 0; i < nv_; ++i) v_new_[i] = v[i] + free_[i];
+            solver_.solve(tree_, rows_, M_.data(), true, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
+            integrate(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
+        }
         std::copy(q_new_.begin(), q_new_.end(), q_new), std::copy(v_new_.begin(), v_new_.end(), v_new);
         if (loops) loops->project(q_new, v_new);
     }

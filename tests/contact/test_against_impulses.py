@@ -33,10 +33,7 @@ def points_below(model: uk.Model, q: Array, names: list[str], centres: Array) ->
     """Lowest points of the balls, in link coordinates."""
     poses = uk.link_poses(model, q)
     return np.array(
-        [
-            c - RADIUS * poses[model.link_index(n)][:3, :3].T @ (0, 0, 1.0)
-            for n, c in zip(names, centres, strict=True)
-        ]
+        [c - RADIUS * poses[model.link_index(n)][:3, :3].T @ (0, 0, 1.0) for n, c in zip(names, centres, strict=True)]
     )
 
 
@@ -112,7 +109,7 @@ def test_gripping_impacts_with_the_ground(seed: int, count: int, e: float) -> No
     before = np.concatenate([uk.jacobian(model, q, n, p)[:3] @ v for n, p in zip(names, points, strict=True)])
     after = np.where(np.arange(3 * count) % 3 == 2, -e * before, 0.0)
     impulses = np.linalg.solve(B, after - before)
-    wrenches = {name: w for name, w in zip(names, (impulses @ N).reshape(count, 6), strict=True)}
+    wrenches = dict(zip(names, (impulses @ N).reshape(count, 6), strict=True))
     expected = v + uk.impulse_response(model, q, wrenches)
     gained = uk.kinetic_energy(model, q, expected) - uk.kinetic_energy(model, q, v)
     if (impulses[2::3] <= 0).any() or gained > 0 or np.linalg.cond(B) > 1e6:

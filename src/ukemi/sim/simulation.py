@@ -149,8 +149,8 @@ class Simulation:
         self, control: Control | ConstantTorques | None, dt: float, steps: int = 1, keeper: LimitKeeper | None = None
     ) -> tuple[int, float]:
         """Moves the world without looking for events, or (keeper) up to where a limit is reached or left; implicit
-        steps keep limits themselves. Returns the whole steps done and the time after them at which a limit stopped the motion
-        (-1: none did). A changed structure gets a new integrator."""
+        steps keep limits themselves. Returns the whole steps done and the time after them at which a limit stopped the
+        motion (-1: none did). A changed structure gets a new integrator."""
         world = self.world
         if self._keeper is not None and self._keeper.implicit:
             keeper = self._keeper
