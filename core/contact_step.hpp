@@ -100,7 +100,7 @@ private:
     static constexpr double impact_speed = 1e-3;  // slower approach is met without an impact [m/s]: half a um in a step of 1 ms
     static constexpr double push_out = 0.1;     // share of a penetration that a step takes back
     static constexpr double negligible = 1e-7;  // change of velocity products [1/s^2] that a second pass would correct: 1e-10 of g in a step
-    static constexpr int most_bends = 4;        // corrections of a step that ends beyond a limit on several freedoms
+    static constexpr int most_bends = 8;        // corrections of a step that ends beyond a limit on several freedoms
     static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
 
     bool same_state(const double* q, const double* v) const {

@@ -1,8 +1,8 @@
 """Tendons close a hand around a ball. Friction holds it against gravity; when it is lowered the ball slips.
 
 Thumb up, as one holds a glass. Flexors of the middle and ring finger and of the thumb pull with a few newtons,
-extensors keep index and little finger at their stops. Weight acts once the ball is gripped. With the friction of rubber it stays;
-with that of soap the pinch shoots it out.
+extensors keep index and little finger at their stops. Weight acts once the ball is gripped. With the friction of
+rubber it stays; with that of soap the pinch shoots it out.
 Run: python examples/hand_grasps_ball.py [--out DIR]
 """
 
