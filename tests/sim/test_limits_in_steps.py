@@ -1,4 +1,4 @@
-"""Limits without events: implicit steps and contact steps keep them within 1e-6, energy never rises, both ways agree."""
+"""Limits without events: implicit and contact steps keep them within 1e-6, energy never rises, both ways agree."""
 
 from __future__ import annotations
 
