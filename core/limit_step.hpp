@@ -44,7 +44,11 @@ public:
     void advance(const double* tau, const double* external, const double* gravity, double h, double* q, double* v, bool goes_on) {
         if (goes_on) error_.swap(error_new_), rate_.swap(rate_new_);
         else measure(q, v, error_.data(), rate_.data());
-        tries_.assign(error_.size(), 0), bend_.assign(error_.size(), 0.0);
+        tries_.assign(error_.size(), 0), bend_.assign(error_.size(), 0.0), free_rate_ = rate_;
+        // rows that return are found anew, with what drives them
+        const std::size_t before = active_.size();
+        active_.erase(std::remove_if(active_.begin(), active_.end(), [&](int r) { return returns(static_cast<std::size_t>(r), h); }), active_.end());
+        if (active_.size() < before) chain_.reset();
         for (int round = 0; round < most_rounds; ++round) {
             solve(q, v, tau, external, gravity, h);
             if (!release(round) && !hold() && !straighten(h)) break;
@@ -88,11 +92,15 @@ private:
         if (!all_plain_) return limits_.state(q, v, error, rate);
         for (std::size_t r = 0; r < sign_.size(); ++r) error[r] = sign_[r] * q[coordinate_[r]] + offset_[r], rate[r] = sign_[r] * v[freedom_[r]];
     }
+    /// Whether a row hits its limit in this step so fast that it comes back.
+    bool returns(std::size_t r, double h) const { return restitution_[r] > 0 && rate_[r] > bounces && error_[r] + h * rate_[r] > -tolerance; }
     /// The acceleration that brings an active row just to its limit, or back with its restitution.
     double target(std::size_t r, double h) const {
-        const double back = restitution_[r] * rate_[r];
-        const bool returns = restitution_[r] > 0 && rate_[r] > bounces && error_[r] + h * rate_[r] > -tolerance;
-        return -(rate_[r] + (returns ? back : error_[r] / h)) / h - bend_[r];
+        // It comes back from the speed that dampers would leave it; and what drives it outwards brakes its return too, or
+        // it would gain the work of that force over the step.
+        const double change = free_rate_[r] - rate_[r], hits = rate_[r] + std::fmin(change, 0.0);
+        const double end = returns(r, h) ? std::fmin(-restitution_[r] * hits + std::fmax(change, 0.0), -error_[r] / h) : -error_[r] / h;
+        return (end - rate_[r]) / h - bend_[r];
     }
     /// Rows bend over a step: where an active one ends beyond its limit its acceleration is corrected by that.
     bool straighten(double h) {
@@ -135,7 +143,9 @@ private:
         const std::size_t before = active_.size();
         for (std::size_t r = 0; r < error_new_.size(); ++r) {
             if (error_new_[r] <= tolerance || state_[r] == beyond) continue;
-            if (std::find(active_.begin(), active_.end(), static_cast<int>(r)) == active_.end()) active_.push_back(static_cast<int>(r));
+            if (std::find(active_.begin(), active_.end(), static_cast<int>(r)) != active_.end()) continue;
+            active_.push_back(static_cast<int>(r));
+            free_rate_[r] = rate_new_[r];
         }
         if (active_.size() == before) return false;
         chain_.reset();
@@ -163,6 +173,7 @@ private:
     ClosedChain& limits_;
     std::vector<double> restitution_, error_, rate_, error_new_, rate_new_, a_, v_, q_, lambda_;
     std::vector<double> sign_, offset_, bend_;  // per limit
+    std::vector<double> free_rate_;             // per limit: with which it would pass, if nothing held it
     std::vector<double> given_, torque_;   // per freedom
     bool all_plain_ = true;                // each limit is one of a single coordinate
     std::vector<char> state_, held_;

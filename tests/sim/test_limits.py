@@ -105,6 +105,29 @@ def test_the_located_time_converges_with_the_integrators_order() -> None:
         assert np.log2(errors[1] / errors[2]) == pytest.approx(order, abs=0.5)
 
 
+def test_locating_a_limit_takes_few_trials() -> None:
+    """False position instead of halving, which would take 34 steps more than the fall itself."""
+    world = uk.World()
+    world.add(sled(), q=[0.3])
+    sim = uk.Simulation(world, 1e-2, "rk4")
+    sim.step(steps=30)
+    assert len(world.stops) == 1
+    assert sim.evaluations <= 4 * (30 + 12)
+
+
+def test_the_first_of_several_limits_in_a_step_comes_first() -> None:
+    """Three sleds that reach their stops at different times within one long step, in any order of their rows."""
+    world = uk.World()
+    heights = {"a": 0.02, "b": 0.005, "c": 0.01}
+    for name, height in heights.items():
+        world.add(sled(), name=name, q=[height])
+    recording = uk.Simulation(world, 0.1, "rk4").run(0.1)
+    reached = [(event["what"].split("/")[0], event["time"]) for event in recording.events]
+    expected = [(name, np.sqrt(2 * h / G)) for name, h in sorted(heights.items(), key=lambda item: item[1])]
+    assert [name for name, _ in reached] == [name for name, _ in expected]
+    assert [t for _, t in reached] == pytest.approx([t for _, t in expected], abs=LOCATED)
+
+
 def test_mirror_images_stop_together() -> None:
     """Two arms of one trunk that fall against their stops at the same instant: one event, equal impulses."""
     b = uk.Builder("tree")

@@ -162,3 +162,48 @@ def test_held_freedoms_move_as_rows_of_a_closed_chain(seed: int) -> None:
     assert v == pytest.approx(v_chain, abs=1e-6)
     assert forces == pytest.approx(forces_chain, rel=1e-5, abs=1e-5)
     assert min(forces.values()) > 0
+
+
+def thrown_tree(seed: int, e: float, damping: float = 2.0) -> uk.World:
+    """A random tree within narrow ranges, thrown without gravity."""
+    plain = random_model(seed, 6, kinds=("revolute", "prismatic", "universal"))
+    b = uk.Builder("tree")
+    for link in plain.links:
+        joint = link.joint
+        axes = {name: getattr(joint, name) for name in ("axis", "first", "second") if hasattr(joint, name)}
+        kind = type(joint)(**axes, limits=[(-0.3, 0.4)] * joint.nv, damping=damping, restitution=e)
+        m = link.mass_properties
+        parent = link.parent.name if link.parent else "world"
+        b.link(link.name, parent, kind, link.at, mass=m.mass, com=m.com, inertia=m.inertia)
+    world = uk.World((0, 0, 0))
+    model = b.build()
+    world.add(model, v=5 * np.random.default_rng(seed).standard_normal(model.nv))
+    return world
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5])
+def test_implicit_steps_at_stops_of_trees_never_gain_energy(e: float) -> None:
+    for seed in range(12):
+        world = thrown_tree(seed, e)
+        recording = uk.Simulation(world, 1e-3, "implicit").run(0.4)
+        assert any("reached" in event["what"] for event in recording.events)
+        assert np.diff(recording.energy).max() <= 0
+
+
+@pytest.mark.parametrize("e", [0.0, 0.5, 1.0])
+def test_implicit_bounces_never_gain_energy(e: float) -> None:
+    """Thrice the same stop: rows that depend on each other. A bounce within a step is braked by what drives it."""
+    b = uk.Builder("sled")
+    slide = uk.Prismatic((0, 0, 1), limits=(0, np.inf), restitution=e)
+    b.link("mass", joint=slide, mass=2.0, inertia=(0.1, 0.1, 0.1), joint_name="slide")
+    for factor in (-1.0, -2.0):
+        b.limit({"slide": factor}, 0.0, restitution=e)
+    world = uk.World()
+    world.add(b.build(), q=[0.3])
+    recording = uk.Simulation(world, 1e-3, "implicit").run(2.0)
+    assert np.diff(recording.energy).max() < 1e-15
+    assert recording.q.min() > -1e-15
+    if e == 1:
+        assert recording.energy[-1] == pytest.approx(recording.energy[0], rel=0.1)  # first order
+    else:
+        assert recording.energy[-1] == pytest.approx(0, abs=1e-12)
