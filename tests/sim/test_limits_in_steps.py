@@ -80,11 +80,15 @@ def finger(touching: bool) -> uk.World:
 def test_limits_that_depend_on_other_coordinates(touching: bool) -> None:
     """The knuckle slides along the narrowing edge into the corner, as it does with events."""
     world = finger(touching)
-    recording = uk.Simulation(world, 1e-3, "implicit").run(1.0, [0.002, 0.02])
+    simulation = uk.Simulation(world, 1e-3, "implicit")
+    recording = simulation.run(1.0, [0.002, 0.02])
     assert farthest(world, recording) < EXCEEDED
     exact = finger(touching=False)
-    uk.Simulation(exact, 1e-3, "rk4").run(1.0, [0.002, 0.02])
+    located = uk.Simulation(exact, 1e-3, "rk4")
+    located.run(1.0, [0.002, 0.02])
     assert world.q == pytest.approx(exact.q, abs=EXCEEDED)
+    assert set(simulation.reactions()) == {"finger/mcp (limit 0)", "finger/mcp[1] upper"}
+    assert simulation.reactions() == pytest.approx(located.reactions(), rel=1e-4)
 
 
 @pytest.mark.parametrize("limits", ["thesis", "anatomical"])

@@ -115,7 +115,9 @@ class Simulation:
 
     def reactions(self) -> dict[str, float]:
         """{limit: generalized force} of the joint limits that hold now, along the limit and positive [N m, N]; with
-        implicit steps those of the last step."""
+        implicit and contact steps those of the last step (of a swing: [N m] per its share)."""
+        if self._scene is not None:
+            return self._scene.reactions()
         stops = self.world.stops
         if self._keeper is None or not stops:
             return {}
