@@ -55,6 +55,7 @@ private:
     static constexpr double at_rest = 1e-7;      // slower than this nothing comes back, and a joint that is pushed stays [rad/s, m/s]
     static constexpr double still = 1e-12;       // share of the speeds before an impact that is rest
     static constexpr double dependent = 1e-9;    // a row of loops with a smaller share of its diagonal depends on those before it
+    static constexpr double immovable = 1e-12;   // a row of loops with a smaller share of the largest is one that nothing can move
     static constexpr int most_rounds = 100;      // of impacts at one instant; the last is without restitution and ends them
 
     /// Y and B of the rows of loops and of the limits that touch.
@@ -81,10 +82,11 @@ private:
     void eliminate() {
         factor_.assign(loops_ * m_, 0.0);
         std::vector<double> diagonal(loops_);
-        for (std::size_t k = 0; k < loops_; ++k) diagonal[k] = A_[k * m_ + k];
+        double largest = 0;
+        for (std::size_t k = 0; k < loops_; ++k) diagonal[k] = A_[k * m_ + k], largest = std::fmax(largest, diagonal[k]);
         for (std::size_t k = 0; k < loops_; ++k) {
             const double pivot = A_[k * m_ + k];
-            if (!(pivot > dependent * diagonal[k])) continue;
+            if (!(pivot > std::fmax(dependent * diagonal[k], immovable * largest))) continue;
             for (std::size_t r = k + 1; r < m_; ++r) {
                 const double f = factor_[k * m_ + r] = A_[r * m_ + k] / pivot;
                 for (std::size_t s = k + 1; s < m_; ++s) A_[r * m_ + s] -= f * A_[k * m_ + s];

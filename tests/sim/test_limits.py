@@ -188,6 +188,28 @@ def test_a_limit_inside_a_loop(e: float) -> None:
     assert np.diff(recording.energy).max() < 1e-8
 
 
+def test_a_limit_inside_a_floating_loop_with_a_row_that_nothing_moves() -> None:
+    """A planar four-bar in space, closed at a point: across its plane there is nothing to hold. Momentum stays."""
+    b = uk.Builder("four-bar")
+    rod = {"mass": 1.0, "inertia": np.eye(3) / 12}
+    turn = uk.Revolute((0, 0, -1))
+    b.link("base", joint=uk.Free(), com=(0.5, 0, 0), **rod)  # type: ignore[arg-type]
+    b.link("crank", "base", turn, com=(0, 0.25, 0), **rod)  # type: ignore[arg-type]
+    b.link("coupler", "crank", turn, uk.Pose((0, 0.5, 0)), com=(0.5, 0, 0), **rod)  # type: ignore[arg-type]
+    stopped = uk.Revolute((0, 0, -1), limits=(-0.6, 0.4))
+    b.link("rocker", "base", stopped, uk.Pose((1, 0, 0)), com=(0, 0.25, 0), **rod)  # type: ignore[arg-type]
+    world = uk.World((0, 0, 0))
+    figure = world.add(b.build())
+    ends = figure["coupler"].at(uk.Pose((1, 0, 0))), figure["rocker"].at(uk.Pose((0, 0.5, 0)))
+    world.connect(*ends, uk.Spherical(), at="frames")
+    world.set_state(v=[0.3, 0.1, 0.2, 0.5, -0.4, 0.6, 1.0, -1.0, 1.0])
+    before = uk.momentum(world.model, world.q, world.v)
+    recording = uk.Simulation(world, 1e-3, "adaptive").run(1.0, every=10)
+    assert times(recording, "rocker upper: limit reached")
+    assert uk.momentum(world.model, world.q, world.v)[:3] == pytest.approx(before[:3], abs=1e-9)
+    assert np.diff(recording.energy).max() < 1e-8
+
+
 def ball(joint: Joint, q: Array, v: Array, e: float = 0.0) -> tuple[uk.World, uk.Model]:
     b = uk.Builder("ball")
     b.link("limb", joint=joint, mass=1.0, com=(0, 0, -0.3), inertia=(0.02, 0.02, 0.005), joint_name="shoulder")
