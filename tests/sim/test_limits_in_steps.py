@@ -211,3 +211,32 @@ def test_implicit_bounces_never_gain_energy(e: float) -> None:
         assert recording.energy[-1] == pytest.approx(recording.energy[0], rel=0.1)  # first order
     else:
         assert recording.energy[-1] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("dt", [1e-3, 4e-3])
+def test_limits_inside_a_loop_in_contact_steps(dt: float) -> None:
+    """A four-bar on a ball joint whose cone it reaches, its rocker against a stop: all in one system with the terrain."""
+    b = uk.Builder("four-bar")
+    rod = {"mass": 1.0, "inertia": np.eye(3) / 12}
+    turn = uk.Revolute((0, 0, -1))
+    cone = uk.Spherical(swing=0.3, twist=(-0.2, 0.2), axis=(0, 1, 0))
+    b.link("base", joint=cone, com=(0.5, 0, 0), **rod)  # type: ignore[arg-type]
+    b.link("crank", "base", turn, com=(0, 0.25, 0), **rod)  # type: ignore[arg-type]
+    b.link("coupler", "crank", turn, uk.Pose((0, 0.5, 0)), com=(0.5, 0, 0), **rod)  # type: ignore[arg-type]
+    stopped = uk.Revolute((0, 0, -1), limits=(-0.6, 0.4), restitution=0.3)
+    b.link("rocker", "base", stopped, uk.Pose((1, 0, 0)), com=(0, 0.25, 0), **rod)  # type: ignore[arg-type]
+    world = uk.World((0, -9.81, 0))
+    world.terrain = uk.Ground(height=-9.0)
+    world.collisions = False
+    figure = world.add(b.build())
+    ends = figure["coupler"].at(uk.Pose((1, 0, 0))), figure["rocker"].at(uk.Pose((0, 0.5, 0)))
+    world.connect(*ends, uk.Revolute((0, 0, 1)), at="frames")
+    world.set_state(v=[0.2, 0.5, -0.4, 1.0, -1.0, 1.0])
+    simulation = uk.Simulation(world, dt)
+    recording = simulation.run(1.0)
+    assert farthest(world, recording) < EXCEEDED
+    gaps = [np.abs(world.closed.state(q, v)[0]).max() for q, v in zip(recording.q, recording.v, strict=True)]
+    assert max(gaps) < 1e-9
+    assert "four-bar/base swing" in simulation.reactions()
+    assert recording.q[:, -1].max() > 0.4 - EXCEEDED  # the rocker was at its stop
+    assert np.diff(recording.energy).max() < 2 * dt**2  # of 10 J; a fourth at half the step
