@@ -215,7 +215,7 @@ def test_implicit_bounces_never_gain_energy(e: float) -> None:
 
 @pytest.mark.parametrize("dt", [1e-3, 4e-3])
 def test_limits_inside_a_loop_in_contact_steps(dt: float) -> None:
-    """A four-bar on a ball joint whose cone it reaches, its rocker against a stop: all in one system with the terrain."""
+    """A four-bar on a ball joint that reaches its cone, its rocker against a stop: all in one system with contacts."""
     b = uk.Builder("four-bar")
     rod = {"mass": 1.0, "inertia": np.eye(3) / 12}
     turn = uk.Revolute((0, 0, -1))
