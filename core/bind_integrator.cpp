@@ -175,21 +175,25 @@ struct PyIntegrator {
                 if (i % 256 == 255 && PyErr_CheckSignals() != 0) throw nb::python_error();
                 continue;
             }
-            if (guard) q_before.assign(q, q + tree->nq), v_before.assign(v, v + tree->nv);
+            if (guard) q_before.assign(q, q + tree->nq), v_before.assign(v, v + tree->nv), guard->begin();
             const double next = integrator.next_step();
             const bool ok = integrator.advance(acceleration, now, dt, q, v);
             check(ok, now, q, v, q_good, v_good);
-            if (guard && broken(now + dt)) {
+            if (guard) {
                 auto try_step = [&](double h) {
                     std::copy(q_before.begin(), q_before.end(), q), std::copy(v_before.begin(), v_before.end(), v);
                     integrator.set_next_step(next);
                     integrator.advance(acceleration, now, h, q, v);
                     return broken(now + h);
                 };
-                part = guard->locate(dt, try_step);
-                try_step(part);
-                integrator.set_next_step(next);
-                break;
+                double until = broken(now + dt) ? dt : guard->grazes(dt);
+                if (until > 0 && until < dt && !try_step(until)) try_step(dt), until = -1;  // it only came near
+                if (until > 0) {
+                    part = guard->locate(until, try_step);
+                    try_step(part);
+                    integrator.set_next_step(next);
+                    break;
+                }
             }
             ++done;
             if (i % 256 == 255 && PyErr_CheckSignals() != 0) throw nb::python_error();

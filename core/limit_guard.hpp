@@ -18,9 +18,12 @@ public:
         error_.resize(rows), rate_.resize(rows), kind_.assign(rows, watched);
         for (int row : held) kind_[static_cast<std::size_t>(row)] = is_held;
         for (int row : outside) kind_[static_cast<std::size_t>(row)] = is_outside;
+        error_start_.assign(rows, 1.0), rate_start_.assign(rows, 0.0);
         value_.resize(rows + held_), broken_.resize(rows + held_);
     }
     bool holds() const { return held_ > 0; }
+    /// A step begins at the state that was looked at last.
+    void begin() { error_start_ = error_, rate_start_ = rate_; }
 
     /// Whether a limit is crossed at (q, v), or (with accelerations and constraint forces of the chain there) a held one pulls.
     bool broken(const double* q, const double* v, const double* a, std::size_t nv, const double* lambda) {
@@ -29,7 +32,8 @@ public:
         for (std::size_t r = 0; r < error_.size(); ++r) {
             if (kind_[r] == is_outside && error_[r] <= 0) kind_[r] = watched;
             value_[r] = kind_[r] == watched ? error_[r] : -1.0;
-            found |= broken_[r] = value_[r] > 0 && rate_[r] > crossed;
+            // passed outwards; or since the step began, and on the way back already
+            found |= broken_[r] = value_[r] > 0 && (rate_[r] > crossed || (value_[r] > grazed && error_start_[r] <= 0));
         }
         if (held_ == 0) return found;
         double largest = 0;
@@ -42,6 +46,21 @@ public:
             found |= broken_[error_.size() + k] = away > r;
         }
         return found;
+    }
+
+    /// The time within a step h at which a row that ends within was farthest out, if it was beyond its limit there: the peak
+    /// of the cubic through both ends. -1: none was.
+    double grazes(double h) const {
+        double first = -1;
+        for (std::size_t r = 0; r < error_.size(); ++r) {
+            if (kind_[r] != watched || !(rate_start_[r] > crossed) || !(rate_[r] < 0) || error_start_[r] > 0) continue;
+            // x = x0 + r0 t + a t^2 + b t^3 over t in [0, 1]; its rate is zero between
+            const double r0 = rate_start_[r] * h, r1 = rate_[r] * h, d = error_[r] - error_start_[r], a = 3 * d - 2 * r0 - r1, b = r0 + r1 - 2 * d;
+            const double t = r0 / (std::sqrt(std::fmax(a * a - 3 * b * r0, 0.0)) - a);  // of 3 b t^2 + 2 a t + r0 = 0
+            if (!(t > 0 && t < 1) || error_start_[r] + t * (r0 + t * (a + t * b)) <= grazed) continue;
+            if (first < 0 || t * h < first) first = t * h;
+        }
+        return first;
     }
 
     /// The time in (0, h] at which a step h is broken first, to `located` of h. try_step(t) moves from the start by t and
@@ -81,6 +100,7 @@ public:
 private:
     enum : char { watched, is_held, is_outside };
     static constexpr double crossed = 1e-9;    // slower than this nothing is crossed [rad/s, m/s] (limits.py: CROSSED)
+    static constexpr double grazed = 1e-10;    // what passed by less is not noticed on its way back [rad, m]
     static constexpr double rounding = 1e-10;  // a held row that would leave with less than this share of the accelerations stays
     static constexpr double located = 1e-10;   // share of the step
     static constexpr int most_clever = 30;     // trials
@@ -96,7 +116,7 @@ private:
     ClosedChain& limits_;
     const ClosedChain* chain_;
     std::size_t held_;
-    std::vector<double> error_, rate_, value_, ends_;
+    std::vector<double> error_, rate_, error_start_, rate_start_, value_, ends_;
     std::vector<char> kind_, broken_, culprit_;
 };
 
