@@ -161,6 +161,19 @@ struct PyIntegrator {
             if (guard->holds()) acceleration(time, q, v, a.data());  // forces of this state
             return guard->broken(q, v, a.data(), a.size(), forces);
         };
+        // moves q so that rows which closing the chain has pushed out stand at their limits again
+        std::vector<int> nudged, tucked;
+        std::unique_ptr<ClosedChain> tucking;
+        auto tuck = [&] {
+            if (!chain || !guard->nudged(q, v, nudged)) return;
+            if (!tucking || nudged != tucked) {
+                Loops all = chain->loops();
+                append_ties(all, guard->loops(), tucked = nudged);
+                tucking = std::make_unique<ClosedChain>(*tree, std::move(all));
+            }
+            std::copy(v, v + tree->nv, a.begin());
+            tucking->project(q, a.data());
+        };
         double part = guard && steps > 0 && broken(t) ? 0.0 : -1.0;
         long done = 0;
         for (long i = 0; i < steps && part < 0; ++i) {
@@ -184,8 +197,10 @@ struct PyIntegrator {
                     std::copy(q_before.begin(), q_before.end(), q), std::copy(v_before.begin(), v_before.end(), v);
                     integrator.set_next_step(next);
                     integrator.advance(acceleration, now, h, q, v);
+                    tuck();
                     return broken(now + h);
                 };
+                tuck();
                 double until = broken(now + dt) ? dt : guard->grazes(dt);
                 if (until > 0 && until < dt && !try_step(until)) try_step(dt), until = -1;  // it only came near
                 if (until > 0) {

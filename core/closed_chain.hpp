@@ -16,6 +16,21 @@ struct Jump {
     int independent_rows;
 };
 
+/// Adds some ties of other loops, with their terms and measures.
+inline void append_ties(Loops& loops, const Loops& others, const std::vector<int>& ties) {
+    const int measures = static_cast<int>(loops.measures.size());
+    loops.measures.insert(loops.measures.end(), others.measures.begin(), others.measures.end());
+    for (int t : ties) {
+        const Tie& tie = others.ties[static_cast<std::size_t>(t)];
+        const int first = static_cast<int>(loops.terms.size());
+        for (int k = tie.term; k < tie.term_end; ++k) {
+            loops.terms.push_back(others.terms[static_cast<std::size_t>(k)]);
+            if (loops.terms.back().measure >= 0) loops.terms.back().measure += measures;
+        }
+        loops.ties.push_back({first, static_cast<int>(loops.terms.size()), tie.offset});
+    }
+}
+
 class ClosedChain {
 public:
     ClosedChain(const Tree& tree, Loops loops) : tree_(tree), k_(kernels()), loops_(std::move(loops)) {

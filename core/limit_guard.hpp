@@ -48,6 +48,17 @@ public:
         return found;
     }
 
+    /// Rows that touched when the step began and stand beyond their limits at (q, v), though they do not move outwards:
+    /// closing the chain has moved them.
+    bool nudged(const double* q, const double* v, std::vector<int>& rows) {
+        limits_.state(q, v, error_.data(), rate_.data());
+        rows.clear();
+        for (std::size_t r = 0; r < error_.size(); ++r)
+            if (kind_[r] == watched && error_[r] > grazed && rate_[r] <= at_rest && error_start_[r] > -near) rows.push_back(static_cast<int>(r));
+        return !rows.empty();
+    }
+    const Loops& loops() const { return limits_.loops(); }
+
     /// The time within a step h at which a row that ends within was farthest out, if it was beyond its limit there: the peak
     /// of the cubic through both ends. -1: none was.
     double grazes(double h) const {
@@ -100,6 +111,8 @@ public:
 private:
     enum : char { watched, is_held, is_outside };
     static constexpr double crossed = 1e-9;    // slower than this nothing is crossed [rad/s, m/s] (limits.py: CROSSED)
+    static constexpr double near = 1e-9;       // a limit nearer than this touches [rad, m], as in limit_settle.hpp
+    static constexpr double at_rest = 1e-7;    // slower than this is rest [rad/s, m/s], as there
     static constexpr double grazed = 1e-10;    // what passed by less is not noticed on its way back [rad, m]
     static constexpr double rounding = 1e-10;  // a held row that would leave with less than this share of the accelerations stays
     static constexpr double located = 1e-10;   // share of the step

@@ -153,18 +153,7 @@ private:
     }
     void compile() {
         Loops loops = base_;
-        const Loops& all = limits_.loops();
-        const int measures = static_cast<int>(loops.measures.size());
-        loops.measures.insert(loops.measures.end(), all.measures.begin(), all.measures.end());
-        for (int row : active_) {
-            const Tie& tie = all.ties[static_cast<std::size_t>(row)];
-            const int first = static_cast<int>(loops.terms.size());
-            for (int t = tie.term; t < tie.term_end; ++t) {
-                loops.terms.push_back(all.terms[static_cast<std::size_t>(t)]);
-                if (loops.terms.back().measure >= 0) loops.terms.back().measure += measures;
-            }
-            loops.ties.push_back({first, static_cast<int>(loops.terms.size()), tie.offset});
-        }
+        append_ties(loops, limits_.loops(), active_);
         chain_ = std::make_unique<ClosedChain>(tree_, std::move(loops));
     }
 
