@@ -335,8 +335,8 @@ def test_energy_never_rises_and_no_limit_is_passed(seed: int, e: float) -> None:
 
 @pytest.mark.parametrize(("integrator", "dt"), [("rk4", 5e-3), ("semi-implicit", 2e-3), ("adaptive", 1e-2)])
 def test_limits_are_kept_under_gravity(integrator: IntegratorName, dt: float) -> None:
-    """Trees that come to rest on their stops. Some of these joints pass a limit and are back before the step ends; others
-    are let go and pushed out again when the rows that hold are closed."""
+    """Trees that come to rest on their stops. Some of these joints pass a limit and are back before the step ends;
+    others are let go and pushed out again when the rows that hold are closed."""
     for seed, e in ((1004, 0.7), (1019, 0.0), (1033, 0.0), (1033, 0.7), (1047, 0.0), (1057, 0.0)):
         world = thrown_within_narrow_ranges(seed, e)
         world.gravity = (0, 0, -G)
