@@ -4,6 +4,8 @@
 // Spherical and free joints have a branch of their own: their joint-space inertia is the whole angular block J (or
 // the whole inertia), so that only the linear block M - C J^-1 C^T passes to the parent.
 #pragma once
+#include <utility>
+
 #include "elastic.hpp"
 #include "joints.hpp"
 #include "level_vector.hpp"
@@ -144,6 +146,33 @@ template <class T> inline void absorb_general(const Tree& tree, const Body& b, c
     small_solve(D, n, drive);
 }
 
+/// What absorb_general does, for two axes of rotation: U has half the entries and D is two by two.
+template <class T> UKEMI_INLINE void absorb_universal(const Tree& tree, const Body& b, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
+    const Vec3<T> s0 = universal_first(b, x.X.R), s1 = {b.axis2.x + T{}, b.axis2.y + T{}, b.axis2.z + T{}};
+    const Force<T> U0 = {x.I.C * s0, x.I.J * s0}, U1 = {x.I.C * s1, x.I.J * s1};
+    T d00 = dot(s0, U0.n) + b.armature[0], d10 = dot(s1, U0.n), d11 = dot(s1, U1.n) + b.armature[1];
+    if (b.coupled) {
+        const double* m = tree.joint_inertias[static_cast<std::size_t>(b.coupled - 1)].matrix;
+        d00 += m[0], d10 += m[2], d11 += m[3];
+    }
+    const T u0 = work.tau[b.iv] - dot(s0, x.F.n), u1 = work.tau[b.iv + 1] - dot(s1, x.F.n);
+    const T over = 1.0 / (d00 * d11 - d10 * d10), e00 = d11 * over, e10 = -d10 * over, e11 = d00 * over;  // D^-1
+    const Force<T> G0 = {U0.f * e00 + U1.f * e10, U0.n * e00 + U1.n * e10}, G1 = {U0.f * e10 + U1.f * e11, U0.n * e10 + U1.n * e11};
+    T* g = work.gain + gain_size * b.iv;
+    stored_vec(g) = G0.f, stored_vec(g + 3) = G0.n, stored_vec(g + 6) = G1.f, stored_vec(g + 9) = G1.n;
+    const T l = d10 / d00;
+    g[12] = d00, g[13] = d10, g[14] = l, g[15] = d11 - l * d10;  // as small_cholesky leaves D
+    work.drive[b.iv] = e00 * u0 + e10 * u1, work.drive[b.iv + 1] = e10 * u0 + e11 * u1;
+    if (!parent) return;
+    Inertia<T> I = x.I;
+    for (const auto& [G, U] : {std::pair<const Force<T>&, const Force<T>&>{G0, U0}, {G1, U1}}) {
+        I.M -= Sym3<T>{G.f.x * U.f.x, G.f.x * U.f.y, G.f.x * U.f.z, G.f.y * U.f.y, G.f.y * U.f.z, G.f.z * U.f.z};
+        I.C -= Mat3<T>{G.f.x * U.n.x, G.f.x * U.n.y, G.f.x * U.n.z, G.f.y * U.n.x, G.f.y * U.n.y, G.f.y * U.n.z, G.f.z * U.n.x, G.f.z * U.n.y, G.f.z * U.n.z};
+        I.J -= Sym3<T>{G.n.x * U.n.x, G.n.x * U.n.y, G.n.x * U.n.z, G.n.y * U.n.y, G.n.y * U.n.z, G.n.z * U.n.z};
+    }
+    pass_inertia(*parent, x.X, I, Force<T>{x.F.f + G0.f * u0 + G1.f * u1, x.F.n + G0.n * u0 + G1.n * u1}, x.gamma, x.zeta);
+}
+
 /// Stores the six gains U / D, then 1 / D.
 template <class T> UKEMI_INLINE void absorb_revolute(const Body& b, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
     const Vec3<T> Uf = x.I.C * b.axis, Un = x.I.J * b.axis;
@@ -250,24 +279,27 @@ template <class T> UKEMI_INLINE void absorb_free(const Body& b, AbaBody<T>& x, A
     if (parent) pass_force(*parent, x.X, x.X.R * tau_f, tau_n);
 }
 
+/// Inwards over one joint, by its kind.
+template <class T> UKEMI_INLINE void absorb(const Tree& tree, const Body& b, const In<T>& q, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
+    if (b.leaf >= 0) absorb_leaf(b, tree.leaves[static_cast<std::size_t>(b.leaf)], x, parent, work);
+    else if (is_plain(b, JointKind::spherical)) absorb_spherical(b, x, parent, work);
+    else if (b.kind == JointKind::revolute) absorb_revolute(b, x, parent, work);
+    else if (is_plain(b, JointKind::free)) absorb_free(b, x, parent, work);
+    else if (b.kind == JointKind::universal) absorb_universal(tree, b, x, parent, work);
+    else absorb_general(tree, b, q, x, parent, work);
+}
 /// Inwards: articulated inertias and bias forces, from the rigid ones and the torques in the work.
 template <class T> inline void absorb_all(const Tree& tree, const In<T>& q, const AbaWork<T>& work) {
     for (int i = static_cast<int>(tree.bodies.size()) - 1; i >= 0; --i) {
         const Body& b = tree.bodies[i];
-        AbaBody<T>& x = work.bodies[i];
-        AbaBody<T>* parent = b.parent < 0 ? nullptr : &work.bodies[b.parent];
-        if (b.leaf >= 0) absorb_leaf(b, tree.leaves[static_cast<std::size_t>(b.leaf)], x, parent, work);
-        else if (is_plain(b, JointKind::spherical)) absorb_spherical(b, x, parent, work);
-        else if (b.kind == JointKind::revolute) absorb_revolute(b, x, parent, work);
-        else if (is_plain(b, JointKind::free)) absorb_free(b, x, parent, work);
-        else absorb_general(tree, b, q, x, parent, work);
+        absorb(tree, b, q, work.bodies[i], b.parent < 0 ? nullptr : &work.bodies[b.parent], work);
     }
 }
 
-/// First two passes: velocities and bias forces outwards, articulated inertias inwards. external: a wrench per body, in
-/// body coordinates; it and tau may be absent.
+/// First pass, outwards: velocities and bias forces. external: a wrench per body, in body coordinates; it and tau may be
+/// absent.
 template <class T>
-inline void aba_inward(const Tree& tree, const In<T>& q, const In<T>& v, const In<T>& tau, const In<T>& external, const AbaWork<T>& work) {
+inline void aba_velocities(const Tree& tree, const In<T>& q, const In<T>& v, const In<T>& tau, const In<T>& external, const AbaWork<T>& work) {
     const int n = static_cast<int>(tree.bodies.size());
     for (int k = 0; k < tree.nv; ++k) work.tau[k] = tau ? tau[k] : T{};
     for_each_elastic_torque(tree, q, v, [&](int lane, int k, double torque) {
@@ -279,7 +311,7 @@ inline void aba_inward(const Tree& tree, const In<T>& q, const In<T>& v, const I
         const Body& b = tree.bodies[i];
         AbaBody<T>& x = work.bodies[i];
         x.X = placement(b, q);
-        const Rates<T> r = rates(b, x.X.R, q, v);
+        const Rates<T> r = rates(b, x.X.R, v);
         x.w = r.w;
         x.gamma = r.gamma;
         x.zeta = r.zeta;
@@ -300,7 +332,11 @@ inline void aba_inward(const Tree& tree, const In<T>& q, const In<T>& v, const I
             x.F.n -= load3(external, 6 * i + 3);
         }
     }
-
+}
+/// First two passes: velocities and bias forces outwards, articulated inertias inwards.
+template <class T>
+inline void aba_inward(const Tree& tree, const In<T>& q, const In<T>& v, const In<T>& tau, const In<T>& external, const AbaWork<T>& work) {
+    aba_velocities(tree, q, v, tau, external, work);
     absorb_all(tree, q, work);
 }
 
@@ -347,6 +383,11 @@ inline void aba_outward(const Tree& tree, const Which& which, const In<T>& q, co
             out.set(b.iv, qdd);
             x.a = a;
             x.alpha = alpha + b.axis * qdd;
+        } else if (b.kind == JointKind::universal) {
+            const T first = drive[0] - (dot(stored_vec(g), a) + dot(stored_vec(g + 3), alpha)), second = drive[1] - (dot(stored_vec(g + 6), a) + dot(stored_vec(g + 9), alpha));
+            out.set(b.iv, first), out.set(b.iv + 1, second);
+            x.a = a;
+            x.alpha = alpha + universal_first(b, x.X.R) * first + b.axis2 * second;
         } else if (is_plain(b, JointKind::free)) {
             x.a = {drive[0], drive[1], drive[2]};
             x.alpha = {drive[3], drive[4], drive[5]};

@@ -62,6 +62,7 @@ struct ChainRows final : LoopRows {
         chain.state(q, v, error, rate_unused.data());
     }
     void project(double* q, double* v) override { chain.project(q, v); }
+    void state(const double* q, const double* v, double* error, double* rate) override { chain.state(q, v, error, rate); }
 
     /// tau (may be null) and the torques of the connections' springs and dampers at the middle of a step with velocity v.
     const double* with_springs(const double* tau, const double* q, const double* v, double h) {
@@ -80,13 +81,14 @@ struct ChainRows final : LoopRows {
 };
 
 struct PyContacts {
-    nb::object owner, closed_owner;
+    nb::object owner, closed_owner, limits_owner;
     const Tree* tree;
     ContactScene scene;
-    std::unique_ptr<ChainRows> rows;
+    std::unique_ptr<ChainRows> rows, limit_rows;
     std::unique_ptr<ContactEngine> engine;
 
-    PyContacts(nb::object t, nb::list solids, nb::list planes, nb::list fields, nb::list pairs, nb::list stops, nb::object closed) : owner(t), closed_owner(closed), tree(&nb::cast<const Tree&>(t)) {
+    PyContacts(nb::object t, nb::list solids, nb::list planes, nb::list fields, nb::list pairs, nb::list stops, nb::object closed, nb::object limits, const std::vector<double>& restitution)
+        : owner(t), closed_owner(closed), limits_owner(limits), tree(&nb::cast<const Tree&>(t)) {
         for (nb::handle item : solids) {
             const auto [link, report, radius, core, faces, edges, rim_radius, rim] = nb::cast<std::tuple<int, int, double, nb::object, nb::object, nb::object, double, nb::object>>(item);
             add_solid(link, report, radius, vectors("core", core), vectors("faces", faces), vectors("edges", edges), rim_radius, vectors("rim", rim));
@@ -113,7 +115,13 @@ struct PyContacts {
             if (iq < 0 || iq >= tree->nq || iv < 0 || iv >= tree->nv) throw InputError("InvalidInputError", "stop: index out of range");
             scene.stops.push_back({iq, iv, lower, upper, e});
         }
+        if (!limits.is_none() && restitution.size() != static_cast<std::size_t>(closed_chain_of(limits)->rows())) throw InputError("InvalidInputError", "limits: expected a restitution of each");
+        for (double e : restitution) scene.curved.push_back({e});
         engine.reset(kernels().make_contact_engine(*tree, scene));
+        if (!limits.is_none()) {
+            limit_rows = std::make_unique<ChainRows>(*closed_chain_of(limits), *tree);
+            engine->limits = limit_rows.get();
+        }
         if (!closed.is_none()) {
             rows = std::make_unique<ChainRows>(*closed_chain_of(closed), *tree);
             engine->loops = rows.get();
@@ -228,7 +236,7 @@ struct PyContacts {
     }
     nb::list stop_forces() const {
         nb::list out;
-        for (std::size_t i = 0; i < scene.stops.size(); ++i) out.append(engine->stop_force(static_cast<int>(i)));
+        for (std::size_t i = 0; i < scene.stops.size() + scene.curved.size(); ++i) out.append(engine->stop_force(static_cast<int>(i)));
         return out;
     }
     nb::list loop_forces() const {
@@ -244,8 +252,8 @@ struct PyContacts {
 
 void bind_contact(nb::module_& m) {
     nb::class_<PyContacts>(m, "Contacts", "Moves a tree that touches: contacts, impacts and joint stops.")
-        .def(nb::init<nb::object, nb::list, nb::list, nb::list, nb::list, nb::list, nb::object>(), nb::arg("tree"), nb::arg("solids"), nb::arg("planes"), nb::arg("fields"), nb::arg("pairs"), nb::arg("stops"),
-             nb::arg("closed").none())
+        .def(nb::init<nb::object, nb::list, nb::list, nb::list, nb::list, nb::list, nb::object, nb::object, const std::vector<double>&>(), nb::arg("tree"), nb::arg("solids"), nb::arg("planes"), nb::arg("fields"), nb::arg("pairs"), nb::arg("stops"),
+             nb::arg("closed").none(), nb::arg("limits").none() = nb::none(), nb::arg("restitution") = std::vector<double>())
         .def("advance", &PyContacts::advance, nb::arg("q").none(), nb::arg("v").none(), nb::arg("dt"), nb::arg("steps"), nb::arg("tau").none(), nb::arg("external").none(), nb::arg("gravity").none())
         .def("look", &PyContacts::look, nb::arg("q").none(), nb::arg("v").none())
         .def("contacts", &PyContacts::contacts)

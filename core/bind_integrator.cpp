@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 
 #include "border.hpp"
 #include "closed_chain.hpp"
 #include "implicit.hpp"
 #include "integrators.hpp"
+#include "limit_guard.hpp"
 #include "limit_step.hpp"
 
 namespace ukemi {
@@ -78,6 +80,14 @@ struct PyIntegrator {
         return out;
     }
 
+    /// {limit: force} of the limits that pushed in the last implicit step.
+    nb::dict pushes() const {
+        nb::dict out;
+        if (implicit && implicit->stepper)
+            for (std::size_t k = 0; k < active.size() && implicit->stepper->solved(); ++k) out[nb::int_(active[k])] = implicit->stepper->force(k);
+        return out;
+    }
+
     static Method method_of(const std::string& name) {
         if (name == "semi-implicit") return Method::semi_implicit;
         if (name == "implicit") return Method::implicit;
@@ -87,9 +97,9 @@ struct PyIntegrator {
     }
 
     /// `steps` steps of dt from (t, q, v); control(t, q, v) -> tau, or constant torques, or None. With limits (rows that
-    /// must not become positive) it stops before the first step that crosses one, or at whose end one of the `held` rows,
-    /// the last of the closed chain, would have to pull; `outside` rows wait until they are within. Returns q, v and the
-    /// number of steps done.
+    /// must not become positive) it stops where one is crossed, or one of the `held` rows, the last of the closed chain,
+    /// would have to pull; `outside` rows wait until they are within. Returns q, v, the number of whole steps done, and the
+    /// time after them at which a limit stopped it (-1: none did).
     nb::tuple advance(double t, nb::handle q0, nb::handle v0, double dt, long steps, nb::object control, nb::object limits, const std::vector<int>& held,
                       const std::vector<int>& outside) {
         Border border(*tree);
@@ -145,9 +155,28 @@ struct PyIntegrator {
             }
             stepper = implicit->stepper.get();
         }
-        Guard guard{stepper ? nullptr : closed_chain_of(limits), held, outside, {}, {}, {}};
+        std::optional<LimitGuard> guard;
+        if (!stepper && !limits.is_none()) guard.emplace(*closed_chain_of(limits), chain, held, outside);
+        auto broken = [&](double time) {
+            if (guard->holds()) acceleration(time, q, v, a.data());  // forces of this state
+            return guard->broken(q, v, a.data(), a.size(), forces);
+        };
+        // moves q so that rows which closing the chain has pushed out stand at their limits again
+        std::vector<int> nudged, tucked;
+        std::unique_ptr<ClosedChain> tucking;
+        auto tuck = [&] {
+            if (!chain || !guard->nudged(q, v, nudged)) return;
+            if (!tucking || nudged != tucked) {
+                Loops all = chain->loops();
+                append_ties(all, guard->loops(), tucked = nudged);
+                tucking = std::make_unique<ClosedChain>(*tree, std::move(all));
+            }
+            std::copy(v, v + tree->nv, a.begin());
+            tucking->project(q, a.data());
+        };
+        double part = guard && steps > 0 && broken(t) ? 0.0 : -1.0;
         long done = 0;
-        for (long i = 0; i < steps; ++i) {
+        for (long i = 0; i < steps && part < 0; ++i) {
             const double now = t + static_cast<double>(i) * dt;
             if (stepper) {
                 if (calls) torque = ask(control, now, q, v, batch);
@@ -159,53 +188,35 @@ struct PyIntegrator {
                 if (i % 256 == 255 && PyErr_CheckSignals() != 0) throw nb::python_error();
                 continue;
             }
-            if (guard.limits) q_before.assign(q, q + tree->nq), v_before.assign(v, v + tree->nv);
+            if (guard) q_before.assign(q, q + tree->nq), v_before.assign(v, v + tree->nv), guard->begin();
+            const double next = integrator.next_step();
             const bool ok = integrator.advance(acceleration, now, dt, q, v);
             check(ok, now, q, v, q_good, v_good);
-            if (guard.limits) {
-                // the implicit step has its own forces; the others are asked for those at the new state
-                if (!held.empty() && !implicit) acceleration(now + dt, q, v, a.data());
-                const int rows = moved ? chain->rows() : 0;
-                if (guard.crossed(q, v) || (!held.empty() && guard.pulls(forces + rows - static_cast<long>(held.size())))) {
+            if (guard) {
+                auto try_step = [&](double h) {
                     std::copy(q_before.begin(), q_before.end(), q), std::copy(v_before.begin(), v_before.end(), v);
+                    integrator.set_next_step(next);
+                    integrator.advance(acceleration, now, h, q, v);
+                    tuck();
+                    return broken(now + h);
+                };
+                tuck();
+                double until = broken(now + dt) ? dt : guard->grazes(dt);
+                if (until > 0 && until < dt && !try_step(until)) try_step(dt), until = -1;  // it only came near
+                if (until > 0) {
+                    part = guard->locate(until, try_step);
+                    try_step(part);
+                    integrator.set_next_step(next);
                     break;
                 }
             }
             ++done;
             if (i % 256 == 255 && PyErr_CheckSignals() != 0) throw nb::python_error();
         }
-        return nb::make_tuple(q_out, v_out, done);
+        return nb::make_tuple(q_out, v_out, done, part);
     }
 
 private:
-    /// Watches limits while steps run.
-    struct Guard {
-        ClosedChain* limits;
-        const std::vector<int>&held, &outside;
-        std::vector<double> error, rate;
-        enum : char { watched, is_held, is_outside };
-        std::vector<char> kind;
-        static constexpr double at_rest = 1e-9;  // slower than this nothing is crossed (limits.py: CROSSED)
-
-        bool crossed(const double* q, const double* v) {
-            if (kind.empty()) {
-                const auto rows = static_cast<std::size_t>(limits->rows());
-                error.resize(rows), rate.resize(rows), kind.assign(rows, watched);
-                for (int row : held) kind[static_cast<std::size_t>(row)] = is_held;
-                for (int row : outside) kind[static_cast<std::size_t>(row)] = is_outside;
-            }
-            limits->state(q, v, error.data(), rate.data());
-            for (std::size_t r = 0; r < error.size(); ++r) {
-                if (kind[r] == is_outside && error[r] <= 0) kind[r] = watched;
-                if (kind[r] == watched && error[r] > 0 && rate[r] > at_rest) return true;
-            }
-            return false;
-        }
-        bool pulls(const double* lambda) const {
-            return std::any_of(lambda, lambda + held.size(), [](double l) { return l > 0; });
-        }
-    };
-
     Array ask(const nb::object& control, double t, const double* q, const double* v, Batch& batch) const {
         double *qa, *va;
         nb::object q_array = nb::steal(new_array({tree->nq}, false, &qa)), v_array = nb::steal(new_array({tree->nv}, false, &va));
@@ -258,6 +269,7 @@ void bind_integrator(nb::module_& m) {
         .def_rw("restitution", &PyIntegrator::restitution)
         .def_rw("active", &PyIntegrator::active)
         .def("take_changes", &PyIntegrator::take_changes)
+        .def("pushes", &PyIntegrator::pushes)
         .def_prop_ro("evaluations", [](const PyIntegrator& i) { return i.integrator.evaluations; })
         .def_prop_ro("rough", [](const PyIntegrator& i) { return i.integrator.rough; });
 }

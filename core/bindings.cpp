@@ -23,6 +23,7 @@ void bind_closed(nb::module_& m);
 void bind_contact(nb::module_& m);
 void bind_impulse(nb::module_& m);
 void bind_integrator(nb::module_& m);
+void bind_limits(nb::module_& m);
 void bind_particles(nb::module_& m);
 void bind_filter(nb::module_& m);
 
@@ -297,6 +298,7 @@ NB_MODULE(_core, m) {
     bind_contact(m);
     bind_impulse(m);
     bind_integrator(m);
+    bind_limits(m);
     bind_particles(m);
     bind_filter(m);
 

@@ -38,7 +38,7 @@ inline double closed_dynamics(const Tree& tree, const Loops& loops, const double
         return 1;
     }
     aba_outward<true>(tree, touched(loops), Q, a_world, work.aba, work.aba.drive, Out<double>{a, 0});
-    if (!loops.items.empty()) world_motion(tree, loops, q, v, work);
+    if (!loops.items.empty()) world_motion(tree, loops, v, work);
     closed_relatives(loops, q, v, work);
     const Strength strength = closed_factor(tree, loops, Q, dependent, work);
     closed_row_accelerations(loops, work, a_world, a, lambda);
@@ -67,7 +67,7 @@ inline double closed_dynamics(const Tree& tree, const Loops& loops, const double
 inline void closed_prepare(const Tree& tree, const Loops& loops, const double* q, const double* v, bool careful, void* memory) {
     const ClosedWork work = closed_work(tree, loops, memory);
     aba_inward<double>(tree, {q, 0}, {v, 0}, {nullptr, 0}, {nullptr, 0}, work.aba);
-    if (!loops.items.empty()) world_motion(tree, loops, q, v, work);
+    if (!loops.items.empty()) world_motion(tree, loops, v, work);
     closed_rows(loops, q, v, work);
     closed_factor(tree, loops, {q, 0}, careful ? nearly_dependent : dependent, work);
 }
@@ -145,7 +145,7 @@ inline void closed_jacobian(const Tree& tree, const Loops& loops, const double* 
     const ClosedWork work = closed_work(tree, loops, memory);
     const In<double> Q{q, 0}, V{v, 0};
     aba_inward<double>(tree, Q, V, {nullptr, 0}, {nullptr, 0}, work.aba);
-    if (!loops.items.empty()) world_motion(tree, loops, q, v, work);
+    if (!loops.items.empty()) world_motion(tree, loops, v, work);
     closed_rows(loops, q, v, work);
     closed_responses<false>(tree, loops, Q, work);
     for (const RowBlock& block : loops.blocks) {

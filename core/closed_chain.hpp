@@ -16,6 +16,21 @@ struct Jump {
     int independent_rows;
 };
 
+/// Adds some ties of other loops, with their terms and measures.
+inline void append_ties(Loops& loops, const Loops& others, const std::vector<int>& ties) {
+    const int measures = static_cast<int>(loops.measures.size());
+    loops.measures.insert(loops.measures.end(), others.measures.begin(), others.measures.end());
+    for (int t : ties) {
+        const Tie& tie = others.ties[static_cast<std::size_t>(t)];
+        const int first = static_cast<int>(loops.terms.size());
+        for (int k = tie.term; k < tie.term_end; ++k) {
+            loops.terms.push_back(others.terms[static_cast<std::size_t>(k)]);
+            if (loops.terms.back().measure >= 0) loops.terms.back().measure += measures;
+        }
+        loops.ties.push_back({first, static_cast<int>(loops.terms.size()), tie.offset});
+    }
+}
+
 class ClosedChain {
 public:
     ClosedChain(const Tree& tree, Loops loops) : tree_(tree), k_(kernels()), loops_(std::move(loops)) {
@@ -43,6 +58,8 @@ public:
         k_.closed_respond(tree_, loops_, q, memory_, change, impulse, dv);
     }
     void spring_torques(const double* q, const double* v, double* out) { k_.closed_spring_torques(tree_, loops_, q, v, memory_, out); }
+    /// How a row answers its own force with the rows before it held, of the last dynamics; 0: it depends on them.
+    double pivot(int row) const { return k_.closed_pivots(tree_, loops_, memory_)[row]; }
     void least_norm(double* lambda) { k_.closed_least_norm(tree_, loops_, memory_, lambda); }
 
     /// Velocity jump: every row changes its velocity by -(1 + restitution) of it (null: no restitution). Leaves the

@@ -10,12 +10,12 @@ UKEMI_BEGIN
 inline SomeBodies touched(const Loops& loops) { return {static_cast<int>(loops.touched.size()), loops.touched.data()}; }
 
 /// World poses and velocities of the bodies that loops touch, from the placements and angular velocities in work.aba.
-inline void world_motion(const Tree& tree, const Loops& loops, const double* q, const double* v, const ClosedWork& w) {
+inline void world_motion(const Tree& tree, const Loops& loops, const double* v, const ClosedWork& w) {
     for (int i : loops.touched) {
         const Body& b = tree.bodies[i];
         const AbaBody<double>& x = w.aba.bodies[i];
         const bool slides = b.kind != JointKind::revolute && b.kind != JointKind::spherical && b.kind != JointKind::universal;
-        Vec3<double> lin = slides ? rates(b, x.X.R, In<double>{q, 0}, In<double>{v, 0}).p_dot : zero3<double>();
+        Vec3<double> lin = slides ? rates(b, x.X.R, In<double>{v, 0}).p_dot : zero3<double>();
         if (b.parent < 0) {
             w.X[i] = x.X;
         } else {
@@ -35,10 +35,10 @@ inline void world_motion_at(const Tree& tree, const Loops& loops, const double* 
         const Body& b = tree.bodies[i];
         AbaBody<double>& x = w.aba.bodies[i];
         x.X = placement(b, Q);
-        x.w = rates(b, x.X.R, Q, V).w;
+        x.w = rates(b, x.X.R, V).w;
         if (b.parent >= 0) x.w += tmul(x.X.R, w.aba.bodies[b.parent].w);
     }
-    world_motion(tree, loops, q, v, w);
+    world_motion(tree, loops, v, w);
 }
 
 inline Relative relative_motion(const Loop& loop, const ClosedWork& work) {

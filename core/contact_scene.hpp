@@ -33,6 +33,8 @@ struct HeightField {
 struct SolidPair { int a, b; Material material; Vec3<double> velocity; };  ///< velocity of b's surface, when b stands in the world
 /// lower <= q[iq] <= upper of one freedom; restitution of its stops.
 struct Stop { int iq, iv; double lower, upper, restitution; };
+/// Restitution of a limit on several freedoms, a row of ContactEngine::limits that must not become positive.
+struct CurvedStop { double restitution; };
 
 struct ContactScene {
     std::vector<Solid> solids;
@@ -40,6 +42,7 @@ struct ContactScene {
     std::vector<HeightField> fields;
     std::vector<SolidPair> pairs;
     std::vector<Stop> stops;
+    std::vector<CurvedStop> curved;
 };
 
 /// Conditions of a contact ([DF03] Table I).
@@ -97,6 +100,8 @@ public:
     /// H (rows x nv, row-major), H_dot v and position errors of all rows.
     virtual void jacobian(const double* q, const double* v, double* H, double* rate, double* error) = 0;
     virtual void project(double* q, double* v) = 0;
+    /// Position errors and rates of all rows.
+    virtual void state(const double* q, const double* v, double* error, double* rate) = 0;
 };
 
 class ContactEngine {
@@ -111,13 +116,15 @@ public:
     virtual Vec3<double> point(int contact, int i) const = 0;
     virtual int traced() const = 0;
     virtual TraceEntry trace(int i) const = 0;
-    /// Mean force of a joint's stops over the last step, towards the inside; mean forces of the loops' rows.
+    /// Mean force of a joint's stops over the last step, towards larger coordinates (of curved stops, which are counted on
+    /// after the others, towards the inside); mean forces of the loops' rows.
     virtual double stop_force(int stop) const = 0;
     virtual double loop_force(int row) const = 0;
 
     ContactOptions options;
     StepReport report;
     LoopRows* loops = nullptr;
+    LoopRows* limits = nullptr;  ///< one row per curved stop of the scene
 };
 
 }  // namespace ukemi

@@ -17,11 +17,13 @@ public:
     Stepper(const Tree& tree, const ContactScene& scene)
         : tree_(tree), scene_(scene), detector_(scene), rows_(tree), nv_(static_cast<std::size_t>(tree.nv)), nq_(static_cast<std::size_t>(tree.nq)), poses_(tree.bodies.size()), poses_start_(tree.bodies.size()),
           motions_(tree.bodies.size()), rnea_(tree.bodies.size()), crba_(tree.bodies.size()), M_(nv_ * nv_, 0.0), bias_(nv_), free_(nv_), scratch_(nv_), v_new_(nv_), v_mean_(nv_), q_mid_(nq_),
-          q_new_(nq_), q_start_(nq_), v_start_(nv_), stop_force_(scene.stops.size(), 0.0) {
+          q_new_(nq_), q_start_(nq_), v_start_(nv_), stop_force_(scene.stops.size() + scene.curved.size(), 0.0) {
         body_of_.resize(nv_);
         for (std::size_t i = 0; i < tree.bodies.size(); ++i)
             for (int k = 0; k < tree.bodies[i].nv; ++k) body_of_[static_cast<std::size_t>(tree.bodies[i].iv + k)] = static_cast<int>(i);
         stop_touched_.assign(2 * scene.stops.size(), 0);
+        const std::size_t curved = scene.curved.size();
+        curved_touched_.assign(curved, 0), curved_error_.resize(curved), curved_before_.resize(curved), curved_rate_.resize(curved), curved_product_.resize(curved), curved_H_.resize(curved * nv_), curved_unused_.resize(curved);
     }
 
     void step(double h, double* q, double* v, const double* tau, const double* external, const double* gravity) override {
@@ -39,6 +41,7 @@ public:
             double t = left, low = 0;
             std::copy(q, q + nq_, q_start_.begin()), std::copy(v, v + nv_, v_start_.begin());
             gap_start_ = detector_.gap, found_start_ = detector_.found;
+            curved_before_ = curved_error_;
             for (int attempt = 0;; ++attempt) {
                 if (attempt > 0) detector_.found = found_start_;  // what touches when this part begins
                 smooth(t, h, q_start_.data(), v_start_.data(), tau, external, gravity, q, v);
@@ -98,6 +101,7 @@ private:
     static constexpr double push_out = 0.1;     // share of a penetration that a step takes back,
     static constexpr double push_out_time = 1e-3;  // or that this time does, when steps are shorter [s]
     static constexpr double negligible = 1e-7;  // change of velocity products [1/s^2] that a second pass would correct: 1e-10 of g in a step
+    static constexpr int most_bends = 8;        // corrections of a step that ends beyond a limit on several freedoms
     static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
 
     bool same_state(const double* q, const double* v) const {
@@ -134,6 +138,9 @@ private:
             const Stop& s = scene_.stops[i];
             stop_touched_[2 * i] = q[s.iq] - s.lower <= stop_reach, stop_touched_[2 * i + 1] = s.upper - q[s.iq] <= stop_reach;
         }
+        if (!limits) return;
+        limits->state(q, v, curved_error_.data(), curved_rate_.data());
+        for (std::size_t i = 0; i < curved_error_.size(); ++i) curved_touched_[i] = curved_error_[i] >= -stop_reach;
     }
     /// A shorter time at which the first new contact touches, or t if nothing went too deep.
     double first_touch(double t, double& low, const double* q) {
@@ -161,6 +168,9 @@ private:
             if (!stop_touched_[2 * i]) consider(q_start_[static_cast<std::size_t>(s.iq)] - s.lower, q[s.iq] - s.lower, stop_reach);
             if (!stop_touched_[2 * i + 1]) consider(s.upper - q_start_[static_cast<std::size_t>(s.iq)], s.upper - q[s.iq], stop_reach);
         }
+        if (limits) limits->state(q, v_start_.data(), curved_error_.data(), curved_unused_.data());
+        for (std::size_t i = 0; i < curved_error_.size(); ++i)
+            if (!curved_touched_[i]) consider(-curved_before_[i], -curved_error_[i], stop_reach);
         return best;
     }
 
@@ -238,6 +248,7 @@ private:
                 solver_.stops.push_back({static_cast<int>(i), sign, 0, 0, sign * v[s.iv], false, 0, 0});
             }
         }
+        add_curved_stops(q, v);
         if (!loops) return;
         loops->jacobian(q, v, loop_H_.data(), loop_rate_.data(), loop_error_.data());
         for (int l = 0; l < loops->loops(); ++l) {
@@ -245,6 +256,38 @@ private:
             const int* bodies = loops->bodies(l, &count);
             if (loops->rows(l) > 0) rows_.add_rows(l, loops->rows(l), bodies, count, loop_H_.data() + static_cast<std::size_t>(solver_.loop_row[static_cast<std::size_t>(l)]) * nv_);
         }
+    }
+    /// Limits on several freedoms that touch: rows that point inside.
+    void add_curved_stops(const double* q, const double* v) {
+        if (!std::any_of(curved_touched_.begin(), curved_touched_.end(), [](char touched) { return touched; })) return;
+        limits->jacobian(q, v, curved_H_.data(), curved_product_.data(), curved_unused_.data());
+        for (double& h : curved_H_) h = -h;
+        for (std::size_t i = 0; i < curved_touched_.size(); ++i) {
+            if (!curved_touched_[i]) continue;
+            int count;
+            const int* bodies = limits->bodies(static_cast<int>(i), &count);
+            rows_.add_rows(0, 1, bodies, count, curved_H_.data() + i * nv_);
+            Group& g = rows_.groups.back();
+            g.kind = GroupKind::stop, g.index = static_cast<int>(solver_.stops.size());
+            double u0;
+            rows_.velocity(g, v, &u0);
+            solver_.stops.push_back({static_cast<int>(scene_.stops.size() + i), 1.0, 0, 0, u0, false, 0, 0});
+        }
+    }
+    /// Limits on several freedoms bend over a step: where one that pushes ends beyond, it must push more. True if any does.
+    bool straighten(double t) {
+        bool again = false, known = false;
+        for (StopState& s : solver_.stops) {
+            const auto i = static_cast<std::size_t>(s.stop), plain = scene_.stops.size();
+            if (i < plain || !(s.w > 0) || curved_before_[i - plain] > 10 * stop_reach) continue;
+            if (!known) limits->state(q_new_.data(), v_new_.data(), curved_error_.data(), curved_unused_.data()), known = true;
+            if (curved_error_[i - plain] > 0.1 * stop_reach) s.target += 2 * curved_error_[i - plain] / t, again = true;
+        }
+        return again;
+    }
+    double restitution_of(const StopState& s) const {
+        const auto i = static_cast<std::size_t>(s.stop), plain = scene_.stops.size();
+        return i < plain ? scene_.stops[i].restitution : scene_.curved[i - plain].restitution;
     }
     void prepare_loops() {
         solver_.loop_row.clear();
@@ -290,6 +333,11 @@ private:
             if (speed * change < negligible) break;  // velocity products hardly change
         }
         integrate(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
+        for (int again = 0; again < most_bends && straighten(t); ++again) {
+            for (std::size_t i = 0; i < nv_; ++i) v_new_[i] = v[i] + free_[i];
+            solver_.solve(tree_, rows_, M_.data(), true, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
+            integrate(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
+        }
         std::copy(q_new_.begin(), q_new_.end(), q_new), std::copy(v_new_.begin(), v_new_.end(), v_new);
         if (loops) loops->project(q_new, v_new);
     }
@@ -327,10 +375,12 @@ private:
             p.stops_below = 5 * p.material.mu_s * g_ * t;
         }
         for (StopState& s : solver_.stops) {
-            const Stop& stop = scene_.stops[static_cast<std::size_t>(s.stop)];
-            const double gap = s.sign > 0 ? q[stop.iq] - stop.lower : stop.upper - q[stop.iq];
+            const auto i = static_cast<std::size_t>(s.stop), plain = scene_.stops.size();
+            double gap, rest = 0;  // rest: the velocity in the middle of the step that is none at its end
+            if (i < plain) gap = s.sign > 0 ? q[scene_.stops[i].iq] - scene_.stops[i].lower : scene_.stops[i].upper - q[scene_.stops[i].iq];
+            else gap = -curved_before_[i - plain], rest = 0.5 * t * curved_product_[i - plain];
             // ends exactly at the stop; a joint that is far outside may come back but is not thrown
-            s.target = gap < -10 * stop_reach ? 0.0 : std::fmin(-s.u0 - 2 * gap / t, std::fmax(0.0, -2 * gap / t));
+            s.target = gap < -10 * stop_reach ? rest : std::fmin(-s.u0 - 2 * gap / t, rest + std::fmax(0.0, -2 * gap / t));
         }
         for (std::size_t r = 0; r < solver_.loop_target.size() && loops; ++r) solver_.loop_target[r] = -0.5 * t * loop_rate_[r];
     }
@@ -346,6 +396,7 @@ private:
             const Stop& s = scene_.stops[i / 2];
             if (stop_touched_[i]) needed |= (i % 2 ? -v[s.iv] : v[s.iv]) < -impact_speed;
         }
+        for (std::size_t i = 0; i < curved_touched_.size(); ++i) needed |= curved_touched_[i] && curved_rate_[i] > impact_speed;
         if (!near && !needed) return;
         if (!moving_at_end_) {  // touch() has not found the motions of this state
             body_motions(tree_, {q, 0}, {v, 0}, motions_.data());
@@ -391,7 +442,7 @@ private:
             for (PatchPoint& c : p.points) c.target = normal_velocity(p.target, c);
         }
         for (StopState& s : solver_.stops) {
-            const double e = -s.u0 > rebound_speed(h) ? keep * scene_.stops[static_cast<std::size_t>(s.stop)].restitution : 0.0;
+            const double e = -s.u0 > rebound_speed(h) ? keep * restitution_of(s) : 0.0;
             s.target = -e * s.u0;
             bounces |= e > 0;
         }
@@ -431,7 +482,8 @@ private:
     Vec<double> M_, bias_, free_, scratch_, v_new_, v_mean_, q_mid_, q_new_, q_start_, v_start_, gap_start_, stop_force_;
     Vec<double> loop_H_, loop_rate_, loop_error_;
     Vec<int> body_of_;
-    Vec<char> stop_touched_;
+    Vec<char> stop_touched_, curved_touched_;
+    Vec<double> curved_error_, curved_before_, curved_rate_, curved_product_, curved_H_, curved_unused_;  // of limits on several freedoms
     Vec<TraceEntry> trace_;
     Vec<Found> found_start_;
     Vec<double> q_seen_, v_seen_;

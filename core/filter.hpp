@@ -75,7 +75,7 @@ inline void reference_motions(const Tree& tree, const In<double>& q, const In<do
         const Body& b = tree.bodies[i];
         const BodyMotion& P = b.parent < 0 ? world : B[b.parent];
         const Placement<double> X = placement(b, q);
-        const Rates<double> r = rates(b, X.R, q, v);
+        const Rates<double> r = rates(b, X.R, v);
         const Motion<double> m = joint_motion(b, X.R, q, a);
         BodyMotion& x = B[i];
         x.X = {P.X.R * X.R, P.X.p + P.X.R * X.p};

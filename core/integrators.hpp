@@ -31,6 +31,9 @@ public:
     long rough = 0;
     /// Accelerations are not known better than this; whoever computes them may raise it. No smaller step removes it.
     double noise = 0;
+    /// The adaptive method's next step; whoever tries steps sets it back.
+    double next_step() const { return step_; }
+    void set_next_step(double h) { step_ = h; }
     /// Called with every accepted state, which it may correct: loops are closed here.
     std::function<void(double* q, double* v)> on_accept;
 

@@ -57,7 +57,10 @@ template <class T> UKEMI_INLINE Vec3<T> universal_first(const Body& b, const In<
     return tmul(rotation(b.axis2, sin_cos(q[b.iq + 1])), b.axis);
 }
 
-template <class T> UKEMI_INLINE Rates<T> rates(const Body& b, const Mat3<T>& R, const In<T>& q, const In<T>& v) {
+/// The same from the child's orientation R in its parent.
+template <class T> UKEMI_INLINE Vec3<T> universal_first(const Body& b, const Mat3<T>& R) { return tmul(R, b.turned ? b.R_tree * b.axis : b.axis); }
+
+template <class T> UKEMI_INLINE Rates<T> rates(const Body& b, const Mat3<T>& R, const In<T>& v) {
     const Vec3<T> none = zero3<T>();
     Rates<T> r{none, none, none, none, false};
     switch (b.kind) {
@@ -77,7 +80,7 @@ template <class T> UKEMI_INLINE Rates<T> rates(const Body& b, const Mat3<T>& R, 
             r.slides = true;
             break;
         case JointKind::universal: {
-            const Vec3<T> first = universal_first(b, q) * v[b.iv], second = b.axis2 * v[b.iv + 1];
+            const Vec3<T> first = universal_first(b, R) * v[b.iv], second = b.axis2 * v[b.iv + 1];
             r.w = first + second;
             r.zeta = cross(first, second);  // d/dt (R2^T a1) = (R2^T a1) x a2 v2
             break;

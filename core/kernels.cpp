@@ -10,8 +10,10 @@
 #include "contact_step.hpp"
 #include "crba.hpp"
 #include "factor.hpp"
+#include "held.hpp"
 #include "impulse.hpp"
 #include "kinematics.hpp"
+#include "nonneg.hpp"
 #include "rnea.hpp"
 #include "springs.hpp"
 
@@ -174,6 +176,8 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::sweep<ukemi::UKEMI_LEVEL::ImpulseResponse>,
     ukemi::UKEMI_LEVEL::psi_bytes,
     ukemi::UKEMI_LEVEL::inverse_inertia,
+    ukemi::UKEMI_LEVEL::held_dynamics,
+    ukemi::UKEMI_LEVEL::nonneg_least,
     ukemi::UKEMI_LEVEL::springs,
     ukemi::UKEMI_LEVEL::kick_and_drift,
 };

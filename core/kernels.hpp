@@ -64,6 +64,11 @@ struct Kernels {
     Kernel impulse_response;
     std::size_t (*psi_bytes)(const Tree&, int m);
     void (*inverse_inertia)(const Tree&, const double* q, const int* links, int m, void* memory, double* out);
+    // see held.hpp; `scratch` as for a batch
+    void (*held_dynamics)(const Tree&, const char* held, const double* given, const double* q, const double* v, const double* tau, const double* external, const double* gravity,
+                          void* scratch, double* a, double* torque);
+    // see nonneg.hpp
+    int (*nonneg_least)(const double* Q, const double* c, int n, double* x, int* passive, double* work, int* index);
     // particles, see springs.hpp
     void (*springs)(const particles::Link*, std::size_t count, const double* x, const double* v, double* f);
     void (*kick_and_drift)(const int* which, std::size_t count, double h, const double* inverse_mass, const double* gravity, const double* steady, double* x,

@@ -67,7 +67,7 @@ inline void body_motions(const Tree& tree, const In<double>& q, const In<double>
         const Body& b = tree.bodies[i];
         const BodyMotion& P = b.parent < 0 ? world : B[b.parent];
         const Placement<double> X = placement(b, q);
-        const Rates<double> r = rates(b, X.R, q, v);
+        const Rates<double> r = rates(b, X.R, v);
         BodyMotion& x = B[i];
         x.X = {P.X.R * X.R, P.X.p + P.X.R * X.p};
         const Vec3<double> wp = cross(P.w, X.p), w_in = tmul(X.R, P.w);

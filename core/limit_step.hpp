@@ -3,6 +3,8 @@
 // The step must leave every row within: x + h (x_dot + h x_dd) <= 0, by forces that only push. Rows that would be passed
 // become active with the acceleration that brings them just to their limit; rows that would have to pull are let go; until
 // neither happens. The rows that were active in the last step are tried first, so that most steps solve once.
+// Active limits of single coordinates of a tree without loops are held freedoms (held.hpp), which cost less than free ones;
+// others are rows of a closed chain.
 #pragma once
 #include <memory>
 #include <vector>
@@ -20,21 +22,36 @@ public:
         const auto rows = static_cast<std::size_t>(limits_.rows());
         error_.resize(rows), rate_.resize(rows), error_new_.resize(rows), rate_new_.resize(rows), state_.assign(rows, within);
         for (int row : outside) state_[static_cast<std::size_t>(row)] = beyond;
-        a_.resize(static_cast<std::size_t>(tree_.nv)), v_.resize(a_.size()), q_.resize(static_cast<std::size_t>(tree_.nq));
+        a_.resize(static_cast<std::size_t>(tree_.nv)), held_.assign(a_.size(), 0), given_.resize(a_.size()), torque_.resize(a_.size());
+        const Loops& all = limits_.loops();
+        for (const Tie& tie : all.ties) {
+            const TieTerm& term = all.terms[static_cast<std::size_t>(tie.term)];
+            const bool plain = tie.term_end == tie.term + 1 && !term.angle && term.measure < 0 && std::fabs(term.c[0]) == 1 && term.c[1] == 0 && term.c[2] == 0 && term.c[3] == 0;
+            freedom_.push_back(plain ? term.v : -1), coordinate_.push_back(term.q), sign_.push_back(term.c[0]), offset_.push_back(tie.offset);
+            all_plain_ &= plain;
+        }
+        v_.resize(a_.size()), q_.resize(static_cast<std::size_t>(tree_.nq));
     }
     /// Limits that pushed in the last step.
     const std::vector<int>& active() const { return active_; }
-    void set_active(const std::vector<int>& rows) { active_ = rows, chain_.reset(); }
+    void set_active(const std::vector<int>& rows) { active_ = rows, solved_ = false, chain_.reset(); }
+    bool solved() const { return solved_; }
+    /// How hard each of them pushed, in the same order.
+    double force(std::size_t k) const { return -lambda_[lambda_.size() - active_.size() + k]; }
     const std::vector<char>& state() const { return state_; }
 
     /// One step. goes_on: q and v are what the last step left.
     void advance(const double* tau, const double* external, const double* gravity, double h, double* q, double* v, bool goes_on) {
         if (goes_on) error_.swap(error_new_), rate_.swap(rate_new_);
-        else limits_.state(q, v, error_.data(), rate_.data());
-        tries_.assign(error_.size(), 0);
+        else measure(q, v, error_.data(), rate_.data());
+        tries_.assign(error_.size(), 0), bend_.assign(error_.size(), 0.0), free_rate_ = rate_;
+        // rows that return are found anew, with what drives them
+        const std::size_t before = active_.size();
+        active_.erase(std::remove_if(active_.begin(), active_.end(), [&](int r) { return returns(static_cast<std::size_t>(r), h); }), active_.end());
+        if (active_.size() < before) chain_.reset();
         for (int round = 0; round < most_rounds; ++round) {
             solve(q, v, tau, external, gravity, h);
-            if (!release(round) && !hold()) break;
+            if (!release(round) && !hold() && !straighten(h)) break;
         }
         std::copy(v_.begin(), v_.end(), v), std::copy(q_.begin(), q_.end(), q);
         for (std::size_t r = 0; r < state_.size(); ++r)
@@ -45,26 +62,66 @@ private:
     enum : char { within, beyond };
     static constexpr int most_rounds = 50;
     static constexpr double tolerance = 1e-12;   // a row is passed by more than this [rad, m]
+    static constexpr double reached = 1e-9;      // a curved row that is active ends this near [rad, m]
     static constexpr double bounces = 1e-7;      // slower than this nothing comes back [rad/s, m/s]
 
     /// The end of the step with the present active rows.
     void solve(const double* q, const double* v, const double* tau, const double* external, const double* gravity, double h) {
-        if (!chain_) compile();
-        const int first = static_cast<int>(base_.ties.size());
-        for (std::size_t k = 0; k < active_.size(); ++k) {
-            const auto r = static_cast<std::size_t>(active_[k]);
-            const double back = restitution_[r] * rate_[r];
-            const bool returns = restitution_[r] > 0 && rate_[r] > bounces && error_[r] + h * rate_[r] > -tolerance;
-            chain_->set_target(first + static_cast<int>(k), -(rate_[r] + (returns ? back : error_[r] / h)) / h);
+        if (mark_held()) {
+            for (int row : active_) given_[freedom(row)] = sign_[static_cast<std::size_t>(row)] * target(static_cast<std::size_t>(row), h);
+            kernels().held_dynamics(tree_, held_.data(), given_.data(), q, v, tau, external, gravity, scratch_.get(kernels().scratch_bytes(tree_)), a_.data(), torque_.data());
+            lambda_.resize(active_.size());
+            for (std::size_t k = 0; k < active_.size(); ++k) lambda_[k] = sign_[static_cast<std::size_t>(active_[k])] * torque_[freedom(active_[k])];
+        } else {
+            if (!chain_) compile();
+            const int first = static_cast<int>(base_.ties.size());
+            for (std::size_t k = 0; k < active_.size(); ++k) chain_->set_target(first + static_cast<int>(k), target(static_cast<std::size_t>(active_[k]), h));
+            lambda_.resize(static_cast<std::size_t>(chain_->rows()));
+            chain_->dynamics(q, v, tau, external, gravity, a_.data(), lambda_.data());
         }
-        lambda_.resize(static_cast<std::size_t>(chain_->rows()));
-        chain_->dynamics(q, v, tau, external, gravity, a_.data(), lambda_.data());
+        solved_ = true;
         for (std::size_t i = 0; i < v_.size(); ++i) v_[i] = v[i] + h * a_[i];
         Batch b;
         b.tree = &tree_;
         b.q.data = q, b.v.data = v_.data(), b.dt = h, b.out = q_.data();
         kernels().integrate(b, 0, 1, nullptr);
-        limits_.state(q_.data(), v_.data(), error_new_.data(), rate_new_.data());
+        measure(q_.data(), v_.data(), error_new_.data(), rate_new_.data());
+    }
+    /// How far each limit is passed, and how fast.
+    void measure(const double* q, const double* v, double* error, double* rate) {
+        if (!all_plain_) return limits_.state(q, v, error, rate);
+        for (std::size_t r = 0; r < sign_.size(); ++r) error[r] = sign_[r] * q[coordinate_[r]] + offset_[r], rate[r] = sign_[r] * v[freedom_[r]];
+    }
+    /// Whether a row hits its limit in this step so fast that it comes back.
+    bool returns(std::size_t r, double h) const { return restitution_[r] > 0 && rate_[r] > bounces && error_[r] + h * rate_[r] > -tolerance; }
+    /// The acceleration that brings an active row just to its limit, or back with its restitution.
+    double target(std::size_t r, double h) const {
+        // It comes back from the speed that dampers would leave it; and what drives it outwards brakes its return too, or
+        // it would gain the work of that force over the step.
+        const double change = free_rate_[r] - rate_[r], hits = rate_[r] + std::fmin(change, 0.0);
+        const double end = returns(r, h) ? std::fmin(-restitution_[r] * hits + std::fmax(change, 0.0), -error_[r] / h) : -error_[r] / h;
+        return (end - rate_[r]) / h - bend_[r];
+    }
+    /// Rows bend over a step: where an active one ends beyond its limit its acceleration is corrected by that.
+    bool straighten(double h) {
+        bool again = false;
+        for (int row : active_) {
+            const auto r = static_cast<std::size_t>(row);
+            if (freedom_[r] >= 0 || error_new_[r] <= reached || state_[r] == beyond) continue;
+            bend_[r] += error_new_[r] / (h * h), again = true;
+        }
+        return again;
+    }
+    std::size_t freedom(int row) const { return static_cast<std::size_t>(freedom_[static_cast<std::size_t>(row)]); }
+    /// Marks the freedoms of the active rows, where all are single coordinates, none twice, and nothing else constrains them.
+    bool mark_held() {
+        if (!base_.items.empty() || !base_.ties.empty()) return false;
+        std::fill(held_.begin(), held_.end(), char{0});
+        for (int row : active_) {
+            if (freedom_[static_cast<std::size_t>(row)] < 0 || held_[freedom(row)]) return false;
+            held_[freedom(row)] = 1;
+        }
+        return true;
     }
     /// Lets rows go that pull; those that keep coming back stay in the end.
     bool release(int round) {
@@ -86,7 +143,9 @@ private:
         const std::size_t before = active_.size();
         for (std::size_t r = 0; r < error_new_.size(); ++r) {
             if (error_new_[r] <= tolerance || state_[r] == beyond) continue;
-            if (std::find(active_.begin(), active_.end(), static_cast<int>(r)) == active_.end()) active_.push_back(static_cast<int>(r));
+            if (std::find(active_.begin(), active_.end(), static_cast<int>(r)) != active_.end()) continue;
+            active_.push_back(static_cast<int>(r));
+            free_rate_[r] = rate_new_[r];
         }
         if (active_.size() == before) return false;
         chain_.reset();
@@ -94,18 +153,7 @@ private:
     }
     void compile() {
         Loops loops = base_;
-        const Loops& all = limits_.loops();
-        const int measures = static_cast<int>(loops.measures.size());
-        loops.measures.insert(loops.measures.end(), all.measures.begin(), all.measures.end());
-        for (int row : active_) {
-            const Tie& tie = all.ties[static_cast<std::size_t>(row)];
-            const int first = static_cast<int>(loops.terms.size());
-            for (int t = tie.term; t < tie.term_end; ++t) {
-                loops.terms.push_back(all.terms[static_cast<std::size_t>(t)]);
-                if (loops.terms.back().measure >= 0) loops.terms.back().measure += measures;
-            }
-            loops.ties.push_back({first, static_cast<int>(loops.terms.size()), tie.offset});
-        }
+        append_ties(loops, limits_.loops(), active_);
         chain_ = std::make_unique<ClosedChain>(tree_, std::move(loops));
     }
 
@@ -113,8 +161,14 @@ private:
     Loops base_;
     ClosedChain& limits_;
     std::vector<double> restitution_, error_, rate_, error_new_, rate_new_, a_, v_, q_, lambda_;
-    std::vector<char> state_;
-    std::vector<int> active_, tries_;
+    std::vector<double> sign_, offset_, bend_;  // per limit
+    std::vector<double> free_rate_;             // per limit: with which it would pass, if nothing held it
+    std::vector<double> given_, torque_;   // per freedom
+    bool all_plain_ = true;                // each limit is one of a single coordinate
+    std::vector<char> state_, held_;
+    std::vector<int> active_, tries_, freedom_, coordinate_;
+    bool solved_ = false;
+    Scratch scratch_;
     std::unique_ptr<ClosedChain> chain_;
 };
 

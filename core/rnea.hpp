@@ -30,7 +30,7 @@ inline void rnea(const Tree& tree, const In<T>& q, const In<T>& v, const In<T>& 
         Vec3<T> a_in = a_P;  // of the child's origin, parent coordinates
         x.w = x.alpha = none;
         Rates<T> r{none, none, none, none, false};
-        if (v) r = rates(b, x.X.R, q, v);
+        if (v) r = rates(b, x.X.R, v);
         if (!rooted) {
             const Vec3<T>&w_P = work[b.parent].w, &alpha_P = work[b.parent].alpha;
             Vec3<T> wp = cross(w_P, x.X.p);

@@ -17,6 +17,8 @@ from ukemi.model.model import Link
 
 #: The hand's step takes at most this share of MuJoCo's.
 SHARE = 0.5
+#: A step with joints at their stops takes at most this many free ones.
+HELD = 3.0
 STEPS = 200
 DT = 1e-3
 LINKS = (10, 30, 100, 300, 1000)
@@ -29,6 +31,7 @@ QUADRATIC = 1.5
 
 def run(rounds: int, results: Results) -> None:
     _hand(max(3, rounds // 5), results)
+    _held(max(3, rounds // 5), results)
     _growing(max(3, rounds // 20), results)
 
 
@@ -76,6 +79,35 @@ def _hand(rounds: int, results: Results) -> None:
     parts = {"ukemi [us]": float(ours), "MuJoCo implicitfast [us]": float(theirs)}
     case = "step of the hand with limits and implicit joints, over MuJoCo's"
     results.limits.append(Limit(case, float(ours / theirs), SHARE, "x", parts))
+
+
+def _held(rounds: int, results: Results) -> None:
+    """RK4 steps of the figure that hangs by both hands: elbows and knees pressed against their stops, or no limits."""
+    model = uk.human(28)
+    q = model.neutral()
+    for side in ("left", "right"):
+        q[model.link(f"{side}_upper_arm").q] = (0, 0, 1, 0)  # arms up
+    sims = []
+    for limits in (True, False):
+        world = uk.World()
+        figure = world.add(model, name="figure", q=q)
+        for side in ("left", "right"):
+            world.connect(world.ground, figure[f"{side}_forearm"].at(uk.Pose((0, 0, -0.25))), uk.Spherical())
+        sims.append(uk.Simulation(world, DT, "rk4", limits=limits))
+    press = np.zeros(model.nv)
+    for name in ("forearm", "shank"):
+        for side in ("left", "right"):
+            press[model.link(f"{side}_{name}").v] = -5.0
+    stopped, free = sims
+    times = []
+    for _ in range(rounds):
+        free.world.set_state(stopped.world.q, stopped.world.v)
+        steps = [partial(stopped.step, press, STEPS // 5), partial(free.step, None, STEPS // 5)]
+        times.append([_seconds(work) for work in steps])
+    held, plain = np.min(times, axis=0) / (STEPS // 5) * 1e6
+    parts = {"at their stops [us]": float(held), "free [us]": float(plain), "stops": float(len(stopped.world.stops))}
+    case = "RK4 step of the hanging figure with joints at their stops, over the free step"
+    results.limits.append(Limit(case, float(held / plain), HELD, "x", parts))
 
 
 def _seconds(work: Callable[[], object]) -> float:

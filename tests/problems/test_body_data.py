@@ -9,9 +9,9 @@ import pytest
 from tests.problems.conftest import Problem
 
 import ukemi as uk
+from ukemi.chain.limits import limit_chain
 from ukemi.model.figures.anthropometry import DE_LEVA, WINTER
 from ukemi.model.inertia import MassProperties
-from ukemi.sim.limits import limit_chain
 
 Load = Callable[[str], Problem]
 

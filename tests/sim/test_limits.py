@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.trees import random_model
 
 import ukemi as uk
+from ukemi.chain.limits import limit_chain
 from ukemi.model.arrays import Array
 from ukemi.model.figures.hand import thesis_pose
 from ukemi.model.joints import Joint
-from ukemi.sim.limits import limit_chain
 from ukemi.sim.simulation import IntegratorName
 
 #: what the time of an event may be off, beyond the integrator's own error [s]
@@ -105,6 +105,29 @@ def test_the_located_time_converges_with_the_integrators_order() -> None:
         assert np.log2(errors[1] / errors[2]) == pytest.approx(order, abs=0.5)
 
 
+def test_locating_a_limit_takes_few_trials() -> None:
+    """False position instead of halving, which would take 34 steps more than the fall itself."""
+    world = uk.World()
+    world.add(sled(), q=[0.3])
+    sim = uk.Simulation(world, 1e-2, "rk4")
+    sim.step(steps=30)
+    assert len(world.stops) == 1
+    assert sim.evaluations <= 4 * (30 + 12)
+
+
+def test_the_first_of_several_limits_in_a_step_comes_first() -> None:
+    """Three sleds that reach their stops at different times within one long step, in any order of their rows."""
+    world = uk.World()
+    heights = {"a": 0.02, "b": 0.005, "c": 0.01}
+    for name, height in heights.items():
+        world.add(sled(), name=name, q=[height])
+    recording = uk.Simulation(world, 0.1, "rk4").run(0.1)
+    reached = [(event["what"].split("/")[0], event["time"]) for event in recording.events]
+    expected = [(name, np.sqrt(2 * h / G)) for name, h in sorted(heights.items(), key=lambda item: item[1])]
+    assert [name for name, _ in reached] == [name for name, _ in expected]
+    assert [t for _, t in reached] == pytest.approx([t for _, t in expected], abs=LOCATED)
+
+
 def test_mirror_images_stop_together() -> None:
     """Two arms of one trunk that fall against their stops at the same instant: one event, equal impulses."""
     b = uk.Builder("tree")
@@ -162,6 +185,28 @@ def test_a_limit_inside_a_loop(e: float) -> None:
         np.abs(world.chain_without_stops().state(q, v)[0]).max() for q, v in zip(recording.q, recording.v, strict=True)
     ]
     assert max(gaps) < 1e-9
+    assert np.diff(recording.energy).max() < 1e-8
+
+
+def test_a_limit_inside_a_floating_loop_with_a_row_that_nothing_moves() -> None:
+    """A planar four-bar in space, closed at a point: across its plane there is nothing to hold. Momentum stays."""
+    b = uk.Builder("four-bar")
+    rod = {"mass": 1.0, "inertia": np.eye(3) / 12}
+    turn = uk.Revolute((0, 0, -1))
+    b.link("base", joint=uk.Free(), com=(0.5, 0, 0), **rod)  # type: ignore[arg-type]
+    b.link("crank", "base", turn, com=(0, 0.25, 0), **rod)  # type: ignore[arg-type]
+    b.link("coupler", "crank", turn, uk.Pose((0, 0.5, 0)), com=(0.5, 0, 0), **rod)  # type: ignore[arg-type]
+    stopped = uk.Revolute((0, 0, -1), limits=(-0.6, 0.4))
+    b.link("rocker", "base", stopped, uk.Pose((1, 0, 0)), com=(0, 0.25, 0), **rod)  # type: ignore[arg-type]
+    world = uk.World((0, 0, 0))
+    figure = world.add(b.build())
+    ends = figure["coupler"].at(uk.Pose((1, 0, 0))), figure["rocker"].at(uk.Pose((0, 0.5, 0)))
+    world.connect(*ends, uk.Spherical(), at="frames")
+    world.set_state(v=[0.3, 0.1, 0.2, 0.5, -0.4, 0.6, 1.0, -1.0, 1.0])
+    before = uk.momentum(world.model, world.q, world.v)
+    recording = uk.Simulation(world, 1e-3, "adaptive").run(1.0, every=10)
+    assert times(recording, "rocker upper: limit reached")
+    assert uk.momentum(world.model, world.q, world.v)[:3] == pytest.approx(before[:3], abs=1e-9)
     assert np.diff(recording.energy).max() < 1e-8
 
 
@@ -272,17 +317,51 @@ def test_a_knuckle_whose_abduction_narrows_with_flexion() -> None:
 
 @settings(max_examples=15, deadline=None)
 @given(seed=st.integers(0, 10**6), e=st.sampled_from([0.0, 0.5, 1.0]))
+@example(seed=338, e=0.0)
 def test_energy_never_rises_and_no_limit_is_passed(seed: int, e: float) -> None:
-    thrown_within_narrow_ranges(seed, e)
+    """Integrated to 1e-10, so that what is left is what the stops do; of seeds 0 to 399 the worst rose by 2.2e-11."""
+    world = thrown_within_narrow_ranges(seed, e)
+    sim = uk.Simulation(world, 5e-3, "adaptive", rtol=1e-10, atol=1e-12)
+    _, limits = limit_chain(world.model)
+    start = world.energy()
+    for _ in range(60):
+        before = world.energy()
+        sim.step()
+        assert world.energy() <= before + 1e-9 * start
+        assert limits.state(world.q, world.v)[0].max() < 1e-9
+    if e == 1:
+        assert world.energy() == pytest.approx(start, rel=1e-9)
 
 
-@pytest.mark.xfail(strict=True, reason="known: this tree gains energy at its stops, or passes one")
-def test_a_tree_whose_stops_are_not_right_yet() -> None:
-    thrown_within_narrow_ranges(338, 0.0)
+@pytest.mark.parametrize(("integrator", "dt"), [("rk4", 5e-3), ("semi-implicit", 2e-3), ("adaptive", 1e-2)])
+def test_limits_are_kept_under_gravity(integrator: IntegratorName, dt: float) -> None:
+    """Trees that come to rest on their stops. Some of these joints pass a limit and are back before the step ends;
+    others are let go and pushed out again when the rows that hold are closed."""
+    for seed, e in ((1004, 0.7), (1019, 0.0), (1033, 0.0), (1033, 0.7), (1047, 0.0), (1057, 0.0)):
+        world = thrown_within_narrow_ranges(seed, e)
+        world.gravity = (0, 0, -G)
+        _, limits = limit_chain(world.model)
+        recording = uk.Simulation(world, dt, integrator).run(0.6)
+        passed = [limits.state(q, v)[0].max() for q, v in zip(recording.q, recording.v, strict=True)]
+        assert max(passed) < 1e-9
 
 
-def thrown_within_narrow_ranges(seed: int, e: float) -> None:
-    """Random trees with narrow ranges on every joint, thrown without gravity."""
+def test_what_energy_rises_by_between_stops_is_the_integrators() -> None:
+    """A tree whose energy rises by 5e-7 at dt = 1 ms with RK4: by a sixteenth of it at half the step."""
+    rises = []
+    for dt in (1e-3, 5e-4, 2.5e-4):
+        world = thrown_within_narrow_ranges(338, 0.0)
+        sim = uk.Simulation(world, dt, "rk4")
+        energy = [world.energy()]
+        for _ in range(20):
+            sim.step(steps=round(15e-3 / dt))
+            energy.append(world.energy())
+        rises.append(np.diff(energy).max())
+    assert np.log2(np.divide(rises[:-1], rises[1:])) == pytest.approx([4, 4], abs=0.3)
+
+
+def thrown_within_narrow_ranges(seed: int, e: float) -> uk.World:
+    """A random tree with narrow ranges on every joint, thrown without gravity."""
     plain = random_model(seed, 5, kinds=("revolute", "prismatic", "universal", "spherical"))
     b = uk.Builder()
     for link in plain.links:
@@ -296,16 +375,7 @@ def thrown_within_narrow_ranges(seed: int, e: float) -> None:
     model = b.build()
     world = uk.World((0, 0, 0))
     world.add(model, v=np.random.default_rng(seed).standard_normal(model.nv))
-    keeper = uk.Simulation(world, 1e-3, "rk4")
-    _, limits = limit_chain(world.model)
-    start = world.energy()
-    for _ in range(20):
-        before = world.energy()
-        keeper.step(steps=15)
-        assert world.energy() <= before + 1e-7 * start
-        assert limits.state(world.q, world.v)[0].max() < 1e-8
-    if e == 1 and world.events:
-        assert world.energy() == pytest.approx(start, rel=1e-6)
+    return world
 
 
 def test_limits_may_be_ignored_and_joints_outside_are_free_until_within() -> None:

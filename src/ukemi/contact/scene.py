@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ukemi import _core
+from ukemi.chain.limits import curved_limits
 from ukemi.contact.conditions import Check, Condition
 from ukemi.contact.reports import Certificate, Contact, ContactReport, Trial, contact
 from ukemi.contact.solids import Solid, solid
@@ -78,9 +79,21 @@ class Scene:
                     ):  # the round one first: it keeps its contact point below its centre
                         i, j = j, i
                     pairs.append((i, j, np.zeros(3), surfaces.get(pair, surface).material))
-        self.engine = _core.Contacts(
-            model.tree, solids, planes, fields, pairs, stops_of(model) if limits else [], closed
-        )
+        curved = curved_limits(model) if limits else []
+        self.curved_labels = [limit.label for limit in curved]
+        self.stop_labels = stop_labels(model) if limits else []
+        rows = _core.ClosedChain(model.tree, [], [limit.row for limit in curved]) if curved else None
+        restitution = [limit.restitution for limit in curved]
+        stops = stops_of(model) if limits else []
+        self.engine = _core.Contacts(model.tree, solids, planes, fields, pairs, stops, closed, rows, restitution)
+
+    def reactions(self) -> dict[str, float]:
+        """{limit: generalized force} of the joint limits that pushed in the last step, along the limit [N m, N]."""
+        forces = self.engine.stop_forces()
+        plain, curved = forces[: len(self.stop_labels)], forces[len(self.stop_labels) :]
+        sides = [(name, "lower" if f > 0 else "upper", abs(f)) for name, f in zip(self.stop_labels, plain, strict=True)]
+        found = [(f"{name} {side}", f) for name, side, f in sides] + list(zip(self.curved_labels, curved, strict=True))
+        return {label: f for label, f in found if f > 0}
 
     def contacts(self) -> list[Contact]:
         return [contact(raw, self.model.link_names, self.terrain_names) for raw in self.engine.contacts()]
@@ -115,6 +128,17 @@ def _names(pieces: tuple[Piece, ...]) -> list[str]:
     grounds = [kinds[type(p)] for kind in (Ground, HeightField) for p in pieces if isinstance(p, kind)]
     walls = [f"solid {k + 1}" for p in pieces if isinstance(p, Solids) for k, _ in enumerate(p.shapes)]
     return [*grounds, *walls]
+
+
+def stop_labels(model: Model) -> list[str]:
+    """Names of the coordinates of `stops_of`, as `chain.limits` gives them."""
+    coordinates = {
+        link.q.start + k: link.joint_name if link.joint.nv == 1 else f"{link.joint_name}[{k}]"
+        for link in model.links
+        if link.joint.nq == link.joint.nv
+        for k in range(link.joint.nv)
+    }
+    return [coordinates[stop[0]] for stop in stops_of(model)]
 
 
 def stops_of(model: Model) -> list[tuple[int, int, float, float, float]]:

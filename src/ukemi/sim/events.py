@@ -1,4 +1,4 @@
-"""Events of a step: connections that break, rules that fire, at the time where they cross."""
+"""Events of a step: limits that are reached or left (located in the core), connections that break, rules that fire."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ LOCATED = 1e-10
 #: More events than this within one step are an accumulation that never ends.
 MOST_IN_A_STEP = 1000
 
-Advance = Callable[..., object]
+#: (control, dt, steps, keeper) -> whole steps done, and where a limit stopped the motion after them (-1: nowhere)
+Advance = Callable[..., tuple[int, float]]
 
 
 @dataclass(eq=False)
@@ -36,7 +37,7 @@ def advance_with_events(
     for _ in range(MOST_IN_A_STEP):
         if limits is not None:
             limits.refresh()
-        watches = _watches(world, limits)
+        watches = _watches(world)
         due = next((w for w in watches if w.value() > 0), None)
         if due is not None:
             _happen(world, due)
@@ -44,11 +45,14 @@ def advance_with_events(
         if left <= LOCATED * dt:
             return
         before, told = (world.time, world.q, world.v, world.tau), len(world.events)
-        advance(control, left)
-        crossed = [w for w in watches if w.value() > 0]
-        if not crossed:
-            return
-        short, long = 0.0, left
+        _, stopped = advance(control, left, 1, limits)
+        if not any(w.value() > 0 for w in watches):
+            if stopped < 0 or limits is None:
+                return
+            limits.settle()
+            left -= stopped
+            continue
+        short, long = 0.0, left if stopped < 0 else stopped
         while long - short > LOCATED * dt:
             middle = 0.5 * (short + long)
             world.time, world.q, world.v, world.tau = before
@@ -65,12 +69,9 @@ def advance_with_events(
     raise SimulationError(f"at t = {world.time:g} s events follow each other without end", world.time, world.q, world.v)
 
 
-def _watches(world: World, limits: LimitKeeper | None) -> list[_Watch]:
+def _watches(world: World) -> list[_Watch]:
     fragile = [c for c in world.connections if c.break_force is not None]
-    # limits tell what happened themselves; implicit steps keep them
-    stops = [] if limits is None or limits.implicit else [_Watch(limits.value, limits.settle, "")]
     return [
-        *stops,
         *(_Watch(c.overload, partial(world.cut, c), f"{c.name} breaks") for c in fragile),
         *(_Watch(partial(rule.condition, world), partial(_fire, world, rule), rule.label) for rule in world.rules),
     ]
@@ -84,5 +85,4 @@ def _fire(world: World, rule: Rule) -> None:
 
 def _happen(world: World, watch: _Watch) -> None:
     watch.fire()
-    if watch.label:
-        world.events.append({"time": world.time, "what": watch.label})
+    world.events.append({"time": world.time, "what": watch.label})

@@ -7,39 +7,20 @@ by Newton's law, then which of them push, as a complementarity problem over the 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ukemi import _core
-from ukemi.dynamics.impulse import newton_impulses, push
+from ukemi.chain.limits import Limit, limit_chain
 from ukemi.model.arrays import Array
-from ukemi.model.joints import Joint, Spherical
-from ukemi.model.model import Link, Model
 
 if TYPE_CHECKING:
     from ukemi.sim.world import World
 
-#: A limit nearer than this touches [rad, m].
-TOUCHING = 1e-9
-#: Speeds below this are rest: nothing comes back from them, and a joint that is pushed stays [rad/s, m/s].
-AT_REST = 1e-7
-#: A limit is crossed when it is passed with more than this speed [rad/s, m/s].
-CROSSED = 1e-9
 #: A joint that is put farther than this beyond its limit moves freely until it is back within [rad, m].
 OUTSIDE = 1e-6
-
-
-@dataclass(frozen=True, eq=False)
-class Limit:
-    """One side of a joint's range, as a row that must not become positive."""
-
-    label: str
-    row: _core.Tie
-    restitution: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,60 +31,11 @@ class Stop:
     limit: Limit
 
 
-def joint_limits(model: Model) -> list[Limit]:
-    """All limits of a model's joints: of every coordinate, of swing and twist, and those across coordinates."""
-    found = [limit for link in model.links for limit in _of_joint(link)]
-    for k, across in enumerate(model.joint_limits):
-        freedoms = tuple(model.freedom(*where) for where in across.coordinates)
-        row = _core.Tie(model.tree, freedoms, across.coefficients, -across.at_most)
-        name = "-".join(joint for joint in dict.fromkeys(joint for joint, _ in across.coordinates))
-        found.append(Limit(f"{name} (limit {k})", row, across.restitution))
-    return found
-
-
-def _of_joint(link: Link) -> Iterator[Limit]:
-    joint: Joint = link.joint
-    e = joint.restitution
-    if isinstance(joint, Spherical):
-        yield from _of_ball(link, joint)
-    elif joint.limits is not None:
-        for k, (lower, upper) in enumerate(np.asarray(joint.limits, dtype=np.float64)):
-            name = link.joint_name if joint.nv == 1 else f"{link.joint_name}[{k}]"
-            for sign, bound, side in ((-1.0, lower, "lower"), (1.0, upper, "upper")):
-                if np.isfinite(bound):
-                    yield Limit(f"{name} {side}", _row(link, k, sign, bound), e)
-
-
-def _of_ball(link: Link, joint: Spherical) -> Iterator[Limit]:
-    name, e = link.joint_name, joint.restitution
-    if joint.limits is not None and np.asarray(joint.limits)[0, 1] < np.pi:
-        yield Limit(f"{name} angle", _row(link, 0, 1.0, np.asarray(joint.limits)[0, 1]), e)
-    frame = np.concatenate([np.asarray(joint.axis), np.asarray(joint.across)])
-    if joint.swing is not None:
-        wide = np.abs(np.asarray(joint.swing)).ravel()
-        yield Limit(f"{name} swing", _row(link, 0, 1.0, 1.0, np.concatenate([[2], frame, wide])), e)
-    if joint.twist is not None:
-        lower, upper = np.asarray(joint.twist)
-        for sign, bound, side in ((-1.0, lower, "lower"), (1.0, upper, "upper")):
-            yield Limit(f"{name} twist {side}", _row(link, 0, sign, bound, np.concatenate([[1], frame, np.ones(4)])), e)
-
-
-def _row(link: Link, coordinate: int, sign: float, bound: float, measure: Array | None = None) -> _core.Tie:
-    """sign (x - bound) <= 0, of a coordinate or of a spherical joint's swing or twist."""
-    freedom, measures = link.v.start + coordinate, None if measure is None else measure[None]
-    return _core.Tie(link.model.tree, [freedom], [[sign, 0, 0, 0]], -sign * float(bound), measures)
-
-
-def limit_chain(model: Model) -> tuple[list[Limit], _core.ClosedChain]:
-    """All limits of a model, and the chain that knows how far and how fast each is passed."""
-    limits = joint_limits(model)
-    return limits, _core.ClosedChain(model.tree, [], [limit.row for limit in limits])
-
-
 class LimitKeeper:
     """Knows the limits of a world's joints while a simulation runs.
 
-    `refresh` finds what has changed from outside. The smooth integrators call `value` and `settle` at events; implicit
+    `refresh` finds what has changed from outside. Smooth steps stop in the core where a limit is crossed or a held one
+    would pull (core/limit_guard.hpp), and `settle` finds how the motion goes on; implicit
     steps keep the limits themselves, as unilateral constraints at the end of each step (core/limit_step.hpp), and tell
     `follow` which of them push.
     """
@@ -130,8 +62,7 @@ class LimitKeeper:
     def refresh(self) -> None:
         """After a change from outside: which joints are beyond their limits, which limits push."""
         if self.world.version == self._version:
-            if self.outside:
-                self._state()
+            self._come_within()
             return
         if self.world.model is not self._model:
             self._read()
@@ -141,59 +72,35 @@ class LimitKeeper:
             self.settle()
         self._version = self.world.version
 
-    def value(self) -> float:
-        """Positive when a limit is crossed, or a held one would have to pull."""
-        if not self.limits:
-            return -1.0
-        error, rate = self._state()
-        crossed = (error > 0) & (rate > CROSSED)
-        crossed[self.held] = False
-        if crossed.any():
-            return float(error[crossed].max())
-        return float(-self.reactions().min()) if self.world.stops else -1.0
+    def _come_within(self) -> None:
+        """Joints that are back within their limits are outside no more."""
+        if self.outside:
+            error, _ = self.chain.state(self.world.q, self.world.v)
+            self.outside = [k for k in self.outside if error[k] > 0]
 
-    def _state(self) -> tuple[Array, Array]:
-        """How far each limit is passed and how fast; those of joints outside count as far."""
-        error, rate = self.chain.state(self.world.q, self.world.v)
-        self.outside = [k for k in self.outside if error[k] > 0]
-        error[self.outside] = -np.inf
-        return error, rate
-
-    def reactions(self, dt: float | None = None) -> Array:
-        """Of the stops: generalized forces along their rows, positive when they push; dt: of an implicit step."""
-        response, wanted = _Dense(self.world, dt).rows(self.chain, self.held)
-        return np.asarray(np.linalg.lstsq(response, wanted, rcond=1e-12)[0], dtype=np.float64)
+    def reactions(self) -> Array:
+        """Of the stops of smooth steps: generalized forces along their rows, positive when they push."""
+        world = self.world
+        _, forces = world.closed.dynamics(world.q, world.v, world.tau, None, world.gravity)
+        return -world.closed.least_norm(forces)[-len(world.stops) :]
 
     def settle(self) -> None:
         """At an event: velocities after the impacts of all limits that touch, then which of them hold."""
         world = self.world
         if not self.limits:
             return
-        error, rate = self._state()
-        touching = np.flatnonzero(error > -TOUCHING)
-        if len(touching) and rate[touching].max() > CROSSED:
-            rate = self._impact(touching, rate)
-        resting = [int(k) for k in touching if abs(rate[k]) <= AT_REST]
-        pushing = resting
-        if resting:
-            force = push(*_Dense(world, None).rows(self.chain, resting))
-            pushing = [k for k, f in zip(resting, force, strict=True) if f > 0]
+        self._come_within()
+        closed = world.chain_without_stops() if world.connections or world.ties else None
+        motion = world.q, world.v, world.tau, world.gravity
+        world.v, hits, pushing = _core.settle_limits(
+            world.model.tree, closed, self.chain, self.restitution, self.outside, *motion
+        )
+        for k, speed, impulse in hits:
+            if k not in self.held:
+                self._tell(world.time, k, "limit reached", speed=speed, impulse=impulse)
         for k in sorted(set(self.held) - set(pushing)):
             self._tell(world.time, k, "limit left")
         self._hold(pushing)
-
-    def _impact(self, touching: NDArray[np.intp], rate: Array) -> Array:
-        """Velocity jump of limits that are hit; returns the new rates."""
-        world = self.world
-        dense = _Dense(world, None)
-        J = self.chain.jacobian(world.q, world.v)[0][touching]
-        e = np.array([self.limits[k].restitution for k in touching]) * (rate[touching] > AT_REST)
-        impulses = newton_impulses(J @ dense.inverse @ J.T, -rate[touching], e)
-        for k, impulse in zip(touching, impulses, strict=True):
-            if impulse > 0 and int(k) not in self.held:
-                self._tell(world.time, int(k), "limit reached", speed=float(rate[k]), impulse=float(impulse))
-        world.v = world.v - dense.inverse @ (J.T @ impulses)
-        return self.chain.state(world.q, world.v)[1]
 
     def follow(self, changes: list[tuple[float, int, bool]], active: list[int]) -> None:
         """What implicit steps did: (time, limit, reached), and the limits that push now."""
@@ -208,38 +115,3 @@ class LimitKeeper:
         if set(rows) != set(self.held):
             self.world.hold_limits([Stop(k, self.limits[k]) for k in rows])
             self._version = self.world.version
-
-
-class _Dense:
-    """The world's equation of motion without its stops, by dense matrices: made at events only.
-
-    dt: of an implicit step, whose inertia and bias are meant; None: the plain ones.
-    """
-
-    def __init__(self, world: World, dt: float | None) -> None:
-        self.world = world
-        model, q, v = world.model, world.q, world.v
-        tree = model.tree if dt is None else model.tree.implicit(dt)
-        M = _core.mass_matrix(tree, q)
-        if dt is not None:
-            for spring in model.springs:
-                where = np.ix_(*[[model.freedom(*c) for c in spring.coordinates]] * 2)
-                M[where] += dt * spring.damping + dt**2 * spring.stiffness
-        force = world.tau - _core.inverse_dynamics(tree, q, v, None, None, world.gravity)
-        plain = np.linalg.inv(M) if len(M) else M
-        if not (world.connections or world.ties):
-            self.inverse, self.a = plain, plain @ force
-            return
-        chain = world.chain_without_stops()
-        force = force + chain.spring_torques(q, v)
-        H, rate = chain.jacobian(q, v)
-        G = np.linalg.pinv(H @ plain @ H.T, rcond=1e-9, hermitian=True)
-        #: response of the velocities to generalized impulses that the loops allow
-        self.inverse = plain - plain @ H.T @ G @ H @ plain
-        self.a = self.inverse @ force - plain @ H.T @ (G @ rate)
-
-    def rows(self, chain: _core.ClosedChain, rows: list[int]) -> tuple[Array, Array]:
-        """Response of some rows of a chain to their own forces, and what these must undo: the rows' accelerations."""
-        J, products = chain.jacobian(self.world.q, self.world.v)
-        J = J[rows]
-        return J @ self.inverse @ J.T, J @ self.a + products[rows]

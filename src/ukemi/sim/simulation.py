@@ -114,11 +114,17 @@ class Simulation:
         return self._core.rough
 
     def reactions(self) -> dict[str, float]:
-        """{limit: generalized force} of the joint limits that hold now, along the limit and positive [N m, N]."""
-        if self._keeper is None or not self.world.stops:
+        """{limit: generalized force} of the joint limits that hold now, along the limit and positive [N m, N]; with
+        implicit and contact steps those of the last step (of a swing: [N m] per its share)."""
+        if self._scene is not None:
+            return self._scene.reactions()
+        stops = self.world.stops
+        if self._keeper is None or not stops:
             return {}
-        forces = self._keeper.reactions(self.dt if self._keeper.implicit else None)
-        return {stop.limit.label: float(f) for stop, f in zip(self.world.stops, forces, strict=True)}
+        if self._keeper.implicit:
+            forces = self._core.pushes()
+            return {stop.limit.label: forces[stop.index] for stop in stops if stop.index in forces}
+        return {stop.limit.label: float(f) for stop, f in zip(stops, self._keeper.reactions(), strict=True)}
 
     def step(self, control: Control | ConstantTorques | ArrayLike | None = None, steps: int = 1) -> None:
         """Moves the world by ``steps`` time steps; connections break and rules fire where they cross."""
@@ -128,19 +134,25 @@ class Simulation:
         self.world.tau = self._torques(control)
         self._follow_structure()
         while steps > 0:
+            left = self.dt
             if not (self.world.rules or any(c.break_force is not None for c in self.world.connections)):
                 if self._keeper is not None:
                     self._keeper.refresh()
-                steps -= self._advance(control, self.dt, steps, self._keeper)
+                done, stopped = self._advance(control, self.dt, steps, self._keeper)
+                steps -= done
+                if self._keeper is not None and stopped >= 0:
+                    self._keeper.settle()
+                    left -= stopped
             if steps > 0:
-                advance_with_events(self.world, self._advance, control, self.dt, self._keeper)
+                advance_with_events(self.world, self._advance, control, left, self._keeper)
                 steps -= 1
 
     def _advance(
         self, control: Control | ConstantTorques | None, dt: float, steps: int = 1, keeper: LimitKeeper | None = None
-    ) -> int:
-        """Moves the world without looking for events, or (keeper) up to the step in which a limit is reached or left;
-        implicit steps keep limits themselves. Returns the steps done. A changed structure gets a new integrator."""
+    ) -> tuple[int, float]:
+        """Moves the world without looking for events, or (keeper) up to where a limit is reached or left; implicit
+        steps keep limits themselves. Returns the whole steps done and the time after them at which a limit stopped the
+        motion (-1: none did). A changed structure gets a new integrator."""
         world = self.world
         if self._keeper is not None and self._keeper.implicit:
             keeper = self._keeper
@@ -148,22 +160,22 @@ class Simulation:
         self._follow_structure()
         if self._scene is not None:
             self._advance_touching(self._scene, control, dt, steps)
-            return steps
+            return steps, -1.0
         if self.external is not None:
             instead = "set world.collisions = True, or give torques on a free base"
             raise InvalidInputError(f"external: wrenches act in worlds where things may touch; {instead}")
         watched = (keeper.chain, keeper.held, keeper.outside) if keeper is not None and keeper.limits else ()
         now = control.of(world.model) if isinstance(control, ConstantTorques) else control
-        q, v, done = self._core.advance(world.time, world.q, world.v, dt, steps, now, *watched)
+        q, v, done, stopped = self._core.advance(world.time, world.q, world.v, dt, steps, now, *watched)
         if world.version != self._version:
             raise InvalidInputError("control: it must not connect or cut; give `when=` to connect and cut instead")
         world.q, world.v = q, v
-        world.time += done * dt
+        world.time += done * dt + max(stopped, 0.0)
         if keeper is not None and keeper.implicit:
             keeper.follow(self._core.take_changes(), self._core.active)
             self._version = world.version  # the integrator has followed already
         world.tau = self._torques(control)
-        return done
+        return done, stopped
 
     def _follow_structure(self) -> None:
         """A changed structure gets a new integrator, and a world that begins to touch its engine."""
