@@ -165,15 +165,14 @@ inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B
         const Ground g = ground_under(d.floor, x);
         const double high = clearance(d, in, p);
         double down = dot(g.n, wish) + kp * std::fmax(0.0, high - ground_under(d.floor, goal).height);
-        if (land) {  // aim below the floor, but slow down before it
-            const double left = g.height + (high > 0 ? -high : s.land_depth), speed = dot(g.n, v);
-            down = std::fmax(-kp * left - kd * speed, (-left / s.land_time - speed) / s.land_time);
-        } else {
-            down = std::fmax(down, (-g.height / s.land_time - dot(g.n, v)) / s.land_time);
-        }
+        // touch-down: aim below the floor, no faster than a foot comes down; what is not sent down slows down before the floor
+        const double speed = dot(g.n, v), left = g.height + (high > 0 ? -high : in.share[p] != 0 ? s.land_depth : 0.0);
+        const double pace = left / s.land_time, gently = (-(land ? std::fmin(pace, s.land_speed) : pace) - speed) / (0.4 * s.land_time);
+        const bool brake = land || down < gently;
+        if (brake) down = gently;
         const Vec3<double> e[3] = {d.floor.t1, d.floor.t2, g.n};
-        const double level[3] = {dot(e[0], wish), dot(e[1], wish), down};
-        for (int k = 0; k < 3; ++k) point_row(*d.tree, B, q, d.points[p], x, e[k], rows.add(level[k] - dot(e[k], drift), 1 / w));
+        const double level[3] = {dot(e[0], wish), dot(e[1], wish), down}, weights[3] = {w, w, land ? w : brake ? s.brake_weight : w};
+        for (int k = 0; k < 3; ++k) point_row(*d.tree, B, q, d.points[p], x, e[k], rows.add(level[k] - dot(e[k], drift), 1 / weights[k]));
     }
 }
 

@@ -20,7 +20,9 @@ struct FilterSettings {
     double swing_weight, swing_kp, swing_kd;   ///< points in the air: weight per point
     double land_weight, land_kp, land_kd;      ///< points that should be down and are not
     double land_depth;                         ///< where they aim, below the floor [m]
-    double land_time;                          ///< they come down no faster than their height over this time [s]
+    double land_time;                          ///< they come down as fast as their height over this time [s]
+    double land_speed;                         ///< but no faster than this [m/s]
+    double brake_weight;                       ///< of points that slow down before the floor
     double near;                               ///< a point comes down only this near to where it should [m]
     double stick;                              ///< rate at which a stuck point returns to its place [1/s]
     double limit_time;                         ///< joints approach their limits no faster than the way left over this time [s]

@@ -141,7 +141,9 @@ class Follower:
             start = np.concatenate([x, self._turn(q)])
             held = np.where(down[:, None], place, np.nan)
             landing = self.shift if self.landing is None else self.landing
-            self.plan = self.window.plan(k, start, held, landing[ref.points.group], late)
+            self.plan = None
+            for _ in range(int(s.plan_rounds)):
+                self.plan = self.window.plan(k, start, held, landing[ref.points.group], late, self.plan)
             self.planned = k
         return self.plan.at(s.dt * np.arange(k, k + n, dtype=np.float64), ref.model.mass)
 

@@ -53,15 +53,20 @@ class Settings:
     land_kd: float = 80.0
     land_depth: float = 0.003
     land_time: float = 0.02
+    land_speed: float = 0.5
+    brake_weight: float = 200.0 / 3
     near: float = 0.05
     stick: float = 50.0
     limit_time: float = 0.02
     plan_place: float = 100.0
     plan_velocity: float = 10.0
+    plan_height: float = 100.0
+    plan_climb: float = 10.0
     plan_spin: float = 100.0
     plan_turn: float = 1000.0
     plan_force: float = 1e-6
     plan_last: float = 10.0
+    plan_rounds: int = 1
     ramp: float = 0.06
     early: float = 0.02
     step_gain: float = 0.7
@@ -90,19 +95,18 @@ class Settings:
                 *(self.dt, self.friction, self.regularisation),
                 *(self.com_weight, kp, kd, self.spin_weight, k),
                 *(self.swing_weight, self.swing_kp, self.swing_kd),
-                *(self.land_weight, self.land_kp, self.land_kd, self.land_depth, self.land_time, self.near),
+                *(self.land_weight, self.land_kp, self.land_kd, self.land_depth, self.land_time, self.land_speed),
+                *(self.brake_weight, self.near),
                 *(self.stick, self.limit_time),
             ]
         )
 
     def of_plan(self) -> Array:
-        """Weights of the core's plan: place, velocity, spin, turn, force (per second), and the factor of the last
-        state.
-        """
-        per_second = (
-            np.array([self.plan_place, self.plan_velocity, self.plan_spin, self.plan_turn, self.plan_force]) / 0.04
-        )
-        return np.array([*per_second, self.plan_last])
+        """Weights of the core's plan, per second: of the state (12), of forces; then the factor of the last state."""
+        level, height = (self.plan_place, self.plan_velocity), (self.plan_height, self.plan_climb)
+        course = [[way, way, up] for way, up in zip(level, height, strict=True)]
+        state = [*course[0], *course[1], *[self.plan_spin] * 3, *[self.plan_turn] * 3]
+        return np.array([*np.array([*state, self.plan_force]) / 0.04, self.plan_last])
 
 
 #: What `filter_motion` uses first.
