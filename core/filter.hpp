@@ -144,8 +144,11 @@ inline void stick_rows(FilterData& d, const BodyMotion* B, const In<double>& q, 
     }
 }
 
-/// How high a point goes that is still far from where it should come down: a foot that drags would stick in the wrong place.
+/// How high a point goes that is still far from where it should come down: a foot that drags would stick in the wrong place. One
+/// that stands already is not lifted.
 inline double clearance(const FilterData& d, const FilterInput& in, int p) {
+    for (int k = 0; k < d.np; ++k)
+        if (d.down[k] && d.points[k].body == d.points[p].body) return 0.0;
     const Vec3<double> way = read3(d.ref_place + 3 * p) + read3(in.shift + 3 * p) - read3(d.place + 3 * p);
     const double a = dot(way, d.floor.t1), b = dot(way, d.floor.t2), far = std::sqrt(a * a + b * b);
     return far > d.s.near ? std::fmin(0.3 * far, 0.03) : 0.0;
