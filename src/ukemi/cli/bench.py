@@ -64,6 +64,8 @@ def bench_filter(
             typer.echo(json.dumps({"clip": str(file), "duration_s": float(result.time[-1]), **q.as_dict()}))
             continue
         end = "up" if q.fell_at is None else f"falls at {q.fell_at:.2f} s"
+        if q.pace != 1:
+            end += f", pace {q.pace:g}"
         cells = [file.stem, f"{clip.duration:.1f}", end, q.preset, f"{q.joint_rms_deg:.1f}", f"{q.com_rms_cm:.1f}"]
         cells += [
             f"{q.skate_mm:.3f}",

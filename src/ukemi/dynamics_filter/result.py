@@ -39,6 +39,7 @@ class Quality:
     Before: the same of the clip. feasible_shift_cm: how far the centre of mass has to move for any motion on these
     footholds
     to be possible. realtime_factor: seconds of motion per second of computing.
+    pace: how fast the clip was played, 1 as its file says.
     """
 
     fell: bool
@@ -59,6 +60,7 @@ class Quality:
     float_before_mm: float
     feasible_shift_cm: float
     realtime_factor: float
+    pace: float = 1.0
 
     def as_dict(self) -> dict[str, object]:
         return asdict(self)
