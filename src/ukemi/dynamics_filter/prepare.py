@@ -30,7 +30,7 @@ GAP, HIGH = 0.08, 0.05  # interruptions shorter and lower than this are none [s,
 SHORTEST = 0.05  # a contact [s]
 RISE = 0.02  # a contact begins and ends with its points so little above their median height in it [m]
 EARLIER, SLOW = 0.06, 0.2  # a contact begins so much earlier while the points are low and slower than this [s, m/s]
-LIFTED = 0.006  # a contact ends when the held foot is so far above the ground [m]
+LIFTED, MOVED = 0.006, 0.015  # a contact ends when the held foot is so far above the ground or from its place [m]
 TOES = 0.05  # how far toes reach ahead of the ball [m]
 SETTLE = 1.5  # cut-off of the body's way to its feet [Hz]
 CUTOFF = 8.0  # of the whole motion [Hz]
@@ -88,17 +88,18 @@ def _tidy(on: Contacts, low: Array, speed: Array, fps: float) -> Contacts:
     return on
 
 
-def let_go(contacts: Contacts, above: Array) -> Contacts:
-    """Contacts (frames, feet, 4) without beginnings and ends at which the pair is above the ground: what could not be
-    brought down to it does not stand there.
+def let_go(contacts: Contacts, feet: Array, height: Height | None) -> Contacts:
+    """Contacts (frames, feet, 4) of points (frames, feet, 4, 3) without beginnings and ends at which a pair is above the
+    ground or away from its place: what could not be held there does not stand there.
     """
-    held = contacts.copy()
+    held, above = contacts.copy(), above_ground(feet, height)
     for foot in range(held.shape[1]):
         for pair in ([0, 1], [2, 3]):
-            off = above[:, foot, pair].min(axis=1) > LIFTED
+            way = feet[:, foot, pair, :2].mean(axis=1)
             for first, end in runs(held[:, foot, pair[0]]):
-                down = np.flatnonzero(~off[first:end])
-                a, b = (first + down[0], first + down[-1] + 1) if len(down) else (end, end)
+                moved = np.linalg.norm(way[first:end] - np.median(way[first:end], axis=0), axis=1)
+                stands = np.flatnonzero((above[first:end, foot, pair].min(axis=1) < LIFTED) & (moved < MOVED))
+                a, b = (first + stands[0], first + stands[-1] + 1) if len(stands) else (end, end)
                 held[first : a if first > 0 else first, foot, pair] = False
                 held[b if end < len(held) else end : end, foot, pair] = False
     return held
@@ -149,5 +150,5 @@ def make_reference(figure: Footed, q: Array, fps: float, dt: float, ground: Grou
     nearest = np.clip(np.round(motion.time * fps).astype(int), 0, len(still) - 1)
     points = contact_points(model, figure.soles)
     feet = sole_points(model, list(figure.soles.values()), motion.q)
-    held = let_go(contacts[nearest], above_ground(feet, height))
+    held = let_go(contacts[nearest], feet, height)
     return Reference(model, dt, motion.q, motion.v, motion.a, points, schedule(points, held))
