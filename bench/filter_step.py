@@ -21,7 +21,7 @@ def main() -> None:
     follower = Follower(reference, STANDARD)
     follower.advance(20)
     goal = np.ascontiguousarray(reference.centroid_goal[:1])
-    row, shift = slice(0, 1), np.zeros((1, len(reference.points), 3))
+    row, shift = slice(0, 1), np.zeros((1, len(reference.points), 6))
     q, v, a, share = reference.q[row], reference.v[row], reference.a[row], follower.window.share[row]
     times = []
     for _ in range(3000):

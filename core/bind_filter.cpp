@@ -82,7 +82,7 @@ public:
         const Array Q("q", q.ptr());
         const npy_intp n = Q.ndim() == 2 ? Q.dim(0) : -1, np = data_.np, nv = tree_.nv;
         const Array Qs = table("q", q, {n, tree_.nq}), V = table("v", v, {n, nv}), A = table("a", a, {n, nv}), H = table("share", share, {n, np});
-        const Array D = table("shift", shift, {n, np, 3}), C = table("centroid", centroid, {n, 15});
+        const Array D = table("shift", shift, {n, np, 6}), C = table("centroid", centroid, {n, 15});
         for (const Array* x : {&Qs, &V, &A, &H, &D, &C}) x->require_finite();
         Array E;
         const auto links = static_cast<npy_intp>(tree_.links.size());
@@ -99,7 +99,7 @@ public:
         {
             nb::gil_scoped_release release;
             for (; done < n; ++done) {
-                FilterInput in{Qs.data() + done * tree_.nq, V.data() + done * nv, A.data() + done * nv, H.data() + done * np, D.data() + done * np * 3, C.data() + done * 15, nullptr};
+                FilterInput in{Qs.data() + done * tree_.nq, V.data() + done * nv, A.data() + done * nv, H.data() + done * np, D.data() + done * np * 6, C.data() + done * 15, nullptr};
                 if (!external.is_none()) {
                     std::fill(wrenches_.begin(), wrenches_.end(), 0.0);
                     wrenches_on_bodies(tree_, E.data() + done * links * 6, wrenches_.data());

@@ -149,7 +149,7 @@ inline void stick_rows(FilterData& d, const BodyMotion* B, const In<double>& q, 
 inline double clearance(const FilterData& d, const FilterInput& in, int p) {
     for (int k = 0; k < d.np; ++k)
         if (d.down[k] && d.points[k].body == d.points[p].body) return 0.0;
-    const Vec3<double> way = read3(d.ref_place + 3 * p) + read3(in.shift + 3 * p) - read3(d.place + 3 * p);
+    const Vec3<double> way = read3(d.ref_place + 3 * p) + read3(in.shift + 6 * p) - read3(d.place + 3 * p);
     const double a = dot(way, d.floor.t1), b = dot(way, d.floor.t2), far = std::sqrt(a * a + b * b);
     return far > d.s.near ? std::fmin(0.3 * far, 0.03) : 0.0;
 }
@@ -163,8 +163,8 @@ inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B
         const double w = land ? s.land_weight : s.swing_weight, kp = land ? s.land_kp : s.swing_kp, kd = land ? s.land_kd : s.swing_kd;
         if (w <= 0) continue;
         const Vec3<double> x = read3(d.place + 3 * p), v = read3(d.velocity + 3 * p), drift = read3(d.drift + 3 * p);
-        const Vec3<double> goal = read3(d.ref_place + 3 * p) + read3(in.shift + 3 * p);
-        const Vec3<double> wish = (goal - x) * kp + (read3(d.ref_velocity + 3 * p) - v) * kd + read3(d.ref_acceleration + 3 * p);
+        const Vec3<double> goal = read3(d.ref_place + 3 * p) + read3(in.shift + 6 * p);
+        const Vec3<double> wish = (goal - x) * kp + (read3(d.ref_velocity + 3 * p) + read3(in.shift + 6 * p + 3) - v) * kd + read3(d.ref_acceleration + 3 * p);
         const Ground g = ground_under(d.floor, x);
         const double high = clearance(d, in, p);
         double down = dot(g.n, wish) + kp * std::fmax(0.0, high - ground_under(d.floor, goal).height);

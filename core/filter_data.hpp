@@ -40,7 +40,7 @@ struct FilterFloor {
 struct FilterInput {
     const double *q, *v, *a;     ///< reference: nq, nv, nv
     const double* share;         ///< per point: 0 is not to touch, up to 1 should and may carry its share of the load, below 0 may
-    const double* shift;         ///< per point, 3: where it goes instead of its reference place
+    const double* shift;         ///< per point, 6: how far from its reference place it goes, and how fast that changes
     const double* centroid;      ///< 15: place, velocity, acceleration of the centre of mass; angular momentum and its rate
     const double* external;      ///< wrench per body in body coordinates, or null
 };

@@ -145,6 +145,9 @@ class DynamicsFilter:
             follower.settings = replace(s, plan_place=RECOVERY_PLACE * s.plan_place) if saving else s
             follower.aim(ahead)
         follower.shift = self._foot_shifts() - self._offset()
+        follower.shift_rate = np.zeros((2, 3))
+        if self._step is not None:
+            follower.shift_rate[self._step.foot] = self._step.rate(self.time)
         follower.landing = self._landing_shifts() - self._offset()
         out = follower.advance(1, push)
         if int(out["steps"]) == 0:

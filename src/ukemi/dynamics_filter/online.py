@@ -91,6 +91,7 @@ class Follower:
             None,
         )
         self.shift = np.zeros((points.groups, 3))
+        self.shift_rate = np.zeros((points.groups, 3))
         #: where feet in the air will come down, beside their reference; None: where they are sent now
         self.landing: Array | None = None
         self.place_feet = True
@@ -120,8 +121,10 @@ class Follower:
         before = self.shift.copy()
         if self.place_feet:
             self._place_feet(x, n)
-        blend = np.linspace(0, 1, n + 1)[1:, None, None]
-        shift = ((1 - blend) * before + blend * self.shift)[:, ref.points.group]
+            self.shift_rate = (self.shift - before) / (n * self.settings.dt)
+        left = self.settings.dt * np.arange(n - 1, -1, -1)[:, None, None]
+        places = self.shift - left * self.shift_rate
+        shift = np.concatenate([places, np.broadcast_to(self.shift_rate, places.shape)], axis=2)[:, ref.points.group]
         out = self.core.run(
             ref.q[now], ref.v[now], ref.a[now], self.window.share[now], shift, self._centroid(q, x, n), external
         )

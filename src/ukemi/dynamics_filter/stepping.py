@@ -39,6 +39,12 @@ class Step:
         smooth = s**3 * (10 - 15 * s + 6 * s * s)
         return self.before + smooth * (self.after - self.before) + np.array([0, 0, 4 * LIFT * s * (1 - s)])
 
+    def rate(self, t: float) -> Array:
+        """How fast the shift changes [m/s]."""
+        s = float(np.clip((t - self.start) / SWING, 0, 1))
+        speed = 30 * s * s * (1 - s) ** 2
+        return (speed * (self.after - self.before) + np.array([0, 0, 4 * LIFT * (1 - 2 * s) * (0 < s < 1)])) / SWING
+
 
 def outside(points: Array, xi: Array) -> float:
     """How far xi (2,) is outside of the hull of points (n, 2); negative inside. Infinite without points."""
