@@ -66,7 +66,6 @@ class Settings:
     plan_turn: float = 1000.0
     plan_force: float = 3e-4
     plan_last: float = 10.0
-    plan_rounds: int = 1
     ramp: float = 0.1
     early: float = 0.02
     step_gain: float = 0.7
