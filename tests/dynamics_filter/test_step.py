@@ -33,7 +33,8 @@ def test_a_standing_figure_stands_still() -> None:
     reference = standing_reference(0.4)
     out = run(reference)
     weight = reference.model.mass * 9.81
-    np.testing.assert_allclose(out["force"][5:, :, 2].sum(axis=1), weight, rtol=1e-6)
+    # the plan prices forces: it lets the figure sink by some hundredths of a millimetre
+    np.testing.assert_allclose(out["force"][5:, :, 2].sum(axis=1), weight, rtol=1e-4)
     assert np.abs(out["centroid"][:, :3] - reference.centroid[0, :3]).max() < 1e-4
     assert not out["impulse"].any()
 

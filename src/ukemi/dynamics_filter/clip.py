@@ -57,8 +57,8 @@ def filter_motion(
         settings: gains and weights; by default `STANDARD`; if the figure falls also `LOOSE` and
             `SAFE`, and the longest run counts.
         mass, height: of the person in the clip [kg], [m].
-        pace: how fast the clip is played: 0.5 for one whose frame rate is twice the true one. By default 1; if the figure
-            falls and another pace is clearly nearer to possible (`ukemi.dynamics_filter.pace`), that one.
+        pace: how fast the clip is played: 0.5 for one whose frame rate is twice the true one. By default 1; if the
+            figure falls and another pace is clearly nearer to possible (`ukemi.dynamics_filter.pace`), that one.
         progress: whether a bar is shown on a terminal.
 
     Ctrl-C ends the run; the result holds what was done (``interrupted``).

@@ -175,16 +175,14 @@ class DynamicsFilter:
         if self._step is not None:
             left = round((self._step.start + SWING - self.time) / s.dt)
             contact[: max(left, 0), self.points.group == self._step.foot] = False
-        held = (np.broadcast_to(x, (n, len(x))) for x in (q, v, a))
-        reference = Reference(self.model, s.dt, *held, self.points, contact)
+        held_q, held_v, held_a = (np.broadcast_to(x, (n, len(x))) for x in (q, v, a))
+        reference = Reference(self.model, s.dt, held_q, held_v, held_a, self.points, contact)
         one = _core.mechanics(self.model.tree, q, v, None)[:9] / np.repeat([1.0, self.model.mass, self.model.mass], 3)
         centroid = np.repeat(one[None], n, axis=0)
         centroid[:, :3] += s.dt * np.arange(n)[:, None] * one[3:6]
-        push = np.where(contact.any(axis=1)[:, None], (0.0, 0.0, 9.81), 0.0)
+        push = np.outer(np.any(contact, axis=1), (0.0, 0.0, 9.81))
         places = self.points.in_world(self.model, q)
-        reference.__dict__.update(
-            centroid=centroid, push=push, places=np.broadcast_to(places, (n, *places.shape))
-        )
+        reference.__dict__.update(centroid=centroid, push=push, places=np.broadcast_to(places, (n, *places.shape)))
         return reference
 
     # --- steps on purpose ---------------------------------------------------------------------------------------------

@@ -1,8 +1,8 @@
 """Clips that are played too fast: the pace at which the footholds of a clip come nearest to possible.
 
-Frame rates of files are not always true (a good many CMU captures were taken at 60 frames a second and are labelled 120). Forces
-grow with the square of the pace, so the plan of the whole clip shows it: slowed down, a jump gets farther from possible and
-so does a walk, but not one that was labelled with too many frames a second.
+Frame rates of files are not always true: a good many CMU captures were taken at 60 frames a second and are labelled
+120. Forces grow with the square of the pace, so the plan of the whole clip shows it: slowed down, a jump gets farther
+from possible and so do walks, but not one that was labelled with too many frames a second.
 """
 
 from __future__ import annotations

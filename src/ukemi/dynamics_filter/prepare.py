@@ -89,8 +89,8 @@ def _tidy(on: Contacts, low: Array, speed: Array, fps: float) -> Contacts:
 
 
 def let_go(contacts: Contacts, feet: Array, height: Height | None) -> Contacts:
-    """Contacts (frames, feet, 4) of points (frames, feet, 4, 3) without beginnings and ends at which a pair is above the
-    ground or away from its place: what could not be held there does not stand there.
+    """Contacts (frames, feet, 4) of points (frames, feet, 4, 3) without beginnings and ends at which a pair is above
+    the ground or away from its place: what could not be held there does not stand there.
     """
     held, above = contacts.copy(), above_ground(feet, height)
     for foot in range(held.shape[1]):

@@ -120,7 +120,7 @@ class Reference:
         falling as much before lift-off, if there are others that the load comes from or goes to (not into or out of
         flight); just below 0 for ``early`` seconds before touch-down, where it may bear if it happens to touch."""
         steps = max(ramp / self.dt, 1.0)
-        flies = ~self.contact.any(axis=1)
+        flies: NDArray[np.bool_] = np.logical_not(np.logical_or.reduce(self.contact, axis=1))
         out = np.zeros(self.contact.shape)
         for p in range(len(self.points)):
             for start, stop in runs(self.contact[:, p]):

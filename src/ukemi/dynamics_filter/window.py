@@ -64,7 +64,7 @@ def knots(contact: NDArray[np.bool_], first: int, last: int, grid: int) -> NDArr
     """
     seen = contact[first:last]
     changes = first + 1 + np.flatnonzero((seen[1:] != seen[:-1]).any(axis=1))
-    bears = contact.any(axis=1)
+    bears: NDArray[np.bool_] = np.logical_or.reduce(contact, axis=1)
     marks = [first]
     for step in sorted({*changes.tolist(), last}):
         flight = step < len(contact) and bears[step] != bears[step - 1]
