@@ -75,7 +75,7 @@ def filter_motion(
         raise InvalidInputError(f"terrain: expected a Ground, got {terrain!r:.100}")
     given = clip
     if pace is not None:
-        clip = replace(clip, fps=clip.fps * positive("pace", pace))
+        clip = clip.with_motion(clip.rotations, clip.translations, clip.fps * positive("pace", pace))
     # a treadmill's belt is at rest for whoever walks along with it
     belt = np.zeros(3) if terrain is None else np.asarray(terrain.velocity, dtype=np.float64)
     if belt.any():
@@ -108,7 +108,7 @@ def filter_motion(
             likely = likely_pace(figure, q, clip.fps, presets[0][1], terrain, plan_shift)
             if likely < 1:
                 slowed = filter_motion(
-                    given, model, terrain, preview, settings=settings or STANDARD, mass=mass, height=height, pace=likely
+                    given, model, terrain, preview, settings=settings, mass=mass, height=height, pace=likely
                 )
                 if not slowed.quality.fell:
                     return slowed
