@@ -34,6 +34,8 @@ LIFTED, MOVED = 0.006, 0.015  # a contact ends when the held foot is so far abov
 TOES = 0.05  # how far toes reach ahead of the ball [m]
 SETTLE = 1.5  # cut-off of the body's way to its feet [Hz]
 CUTOFF = 8.0  # of the whole motion [Hz]
+#: Of where the body goes only what is slower than SETTLE counts.
+ROUGHLY = FootLockSettings(rounds=1)
 #: With the body settled, legs reach for the floor and the root hardly moves.
 LEGS_ONLY = FootLockSettings(root=1.0)
 
@@ -108,7 +110,7 @@ def let_go(contacts: Contacts, feet: Array, height: Height | None) -> Contacts:
 def settled(figure: Footed, q: Array, fps: float, contacts: Contacts, height: Height | None) -> Array:
     """q with feet that stay where they stand, and a body that comes to them slowly."""
     model = figure.model
-    locked = lock_feet(figure, q, fps, contacts=contacts, height=height)
+    locked = lock_feet(figure, q, fps, contacts=contacts, settings=ROUGHLY, height=height)
     move = difference(model, q, locked.q)
     move[:, 6:] = 0.0
     body = integrate(model, q, low_pass(move, fps, SETTLE), 1.0)
