@@ -67,25 +67,6 @@ inline void point_row(const Tree& tree, const BodyMotion* B, const In<double>& q
     }
 }
 
-/// Motion of the reference, accelerations included.
-inline void reference_motions(const Tree& tree, const In<double>& q, const In<double>& v, const In<double>& a, BodyMotion* B) {
-    const Vec3<double> none = zero3<double>();
-    const BodyMotion world{{{1, 0, 0, 0, 1, 0, 0, 0, 1}, none}, none, none, none, none};
-    for (std::size_t i = 0; i < tree.bodies.size(); ++i) {
-        const Body& b = tree.bodies[i];
-        const BodyMotion& P = b.parent < 0 ? world : B[b.parent];
-        const Placement<double> X = placement(b, q);
-        const Rates<double> r = rates(b, X.R, q, v);
-        const Motion<double> m = joint_motion(b, X.R, q, a);
-        BodyMotion& x = B[i];
-        x.X = {P.X.R * X.R, P.X.p + P.X.R * X.p};
-        const Vec3<double> wp = cross(P.w, X.p), w_in = tmul(X.R, P.w);
-        x.v = tmul(X.R, P.v + wp + r.p_dot);
-        x.w = w_in + r.w;
-        x.a = tmul(X.R, P.a + cross(P.alpha, X.p) + cross(P.w, wp + r.p_dot * 2.0) + r.gamma) + m.lin;
-        x.alpha = tmul(X.R, P.alpha) + cross(w_in, r.w) + r.zeta + m.ang;
-    }
-}
 inline void point_motion(const BodyMotion* B, const FilterPoint& p, double* place, double* velocity, double* acceleration) {
     const BodyMotion& b = B[p.body];
     const Vec3<double> spin = cross(b.w, p.p);
@@ -507,7 +488,7 @@ inline void filter_step(FilterData& d, const FilterInput& in) {
     const In<double> q{d.q, 0}, v{d.v, 0};
     const Mechanics now = mechanics(tree, q, v, B);
     write3(d.com, now.com), write3(d.com_velocity, now.linear * (1 / now.mass)), write3(d.spin, now.angular);
-    reference_motions(tree, {in.q, 0}, {in.v, 0}, {in.a, 0}, reference);
+    body_motions(tree, {in.q, 0}, {in.v, 0}, reference, {in.a, 0});
     for (int p = 0; p < d.np; ++p) {
         point_motion(B, d.points[p], d.place + 3 * p, d.velocity + 3 * p, d.drift + 3 * p);
         point_motion(reference, d.points[p], d.ref_place + 3 * p, d.ref_velocity + 3 * p, d.ref_acceleration + 3 * p);

@@ -113,7 +113,7 @@ def filter_motion(
                 if not slowed.quality.fell:
                     return slowed
     assert best is not None
-    own = _result(reference, best, before, plan_shift, clip.fps, belt, person if model is None else None)
+    own = _result(reference, best, before, plan_shift, clip.fps, friction, belt, person if model is None else None)
     return own if pace is None else replace(own, quality=replace(own.quality, pace=pace))
 
 
@@ -160,13 +160,14 @@ def _result(
     before: FootMeasures,
     shift: float,
     fps: float,
+    friction: float,
     belt: Array,
     figure: ClipFigure | None,
 ) -> FilterResult:
     preset, run = best
     rows, n = run.rows, len(run.rows["q"])
     time: Array = reference.dt * np.arange(n, dtype=np.float64)
-    quality = _quality(reference, run, preset, before, shift, fps)
+    quality = _quality(reference, run, preset, before, shift, fps, friction)
     if belt.any():
         rows["q"] = rows["q"].copy()
         rows["q"][:, :3] += time[:, None] * belt
@@ -189,7 +190,9 @@ def _result(
     )
 
 
-def _quality(reference: Reference, run: Run, preset: str, before: FootMeasures, shift: float, fps: float) -> Quality:
+def _quality(
+    reference: Reference, run: Run, preset: str, before: FootMeasures, shift: float, fps: float, friction: float
+) -> Quality:
     rows = run.rows
     n = len(rows["q"])
     weight = reference.model.mass * 9.81
@@ -223,6 +226,8 @@ def _quality(reference: Reference, run: Run, preset: str, before: FootMeasures, 
         peak_bw=float(plate_force(f_n.sum(axis=1), reference.dt).max() / weight),
         impulse_ns=float((rows["impulse"] @ normal).sum(axis=1).max()),
         friction_use=float((f_t[bears] / f_n[bears]).max(initial=0.0)),
+        contact_bw=float(max(-f_n.min(), (f_t - friction * f_n).max(), 0.0) / weight),
+        contact_gap_mm=float(1e3 * np.abs(above[bears]).max(initial=0.0)),
         skate_before_mm=float(1e3 * before.skate / fps),
         penetration_before_mm=float(1e3 * before.penetration),
         float_before_mm=float(1e3 * before.float_height),

@@ -14,9 +14,10 @@ from ukemi.dynamics_filter.online import Follower
 from ukemi.dynamics_filter.prepare import contact_points
 from ukemi.dynamics_filter.reference import Reference
 from ukemi.dynamics_filter.result import FALL_HEIGHT
+from ukemi.dynamics_filter.run import lies
 from ukemi.dynamics_filter.settings import STANDARD, Settings
 from ukemi.dynamics_filter.stepping import COMMIT, LOOK, MARGIN, PAUSE, SWING, Step, outside, plan_step
-from ukemi.errors import InvalidInputError, SimulationError
+from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array, numbers
 from ukemi.model.model import Model
 from ukemi.motion.humanoid import model_soles
@@ -60,6 +61,8 @@ class FilteredStep:
 class DynamicsFilter:
     """Follows frames given one at a time, as far ahead as it can guess: the body as it is, moving on.
 
+    A figure that lies on the floor stays as it is, and its steps say that it fell, until `reset`.
+
     Args:
         body: a model with a free base and two feet, or a world with one figure (whose terrain and state are taken).
         settings: gains and weights.
@@ -100,6 +103,7 @@ class DynamicsFilter:
             raise InvalidInputError(f"DynamicsFilter: expected two feet, got {self.points.groups}")
         self.time = 0.0
         self._start = (q, v)
+        self._fallen: FilteredStep | None = None
         self._follower: Follower | None = None
         self._step: Step | None = None
         self._landed = -np.inf
@@ -116,6 +120,12 @@ class DynamicsFilter:
     @property
     def v(self) -> Array:
         return self._state()[1]
+
+    def reset(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
+        """Goes on from another state; the time runs on."""
+        self._start = (q, v)
+        self._follower, self._step, self._landed, self._fallen = None, None, -np.inf, None
+        self._shifts = np.zeros((2, 3))
 
     def _state(self) -> tuple[Array, Array]:
         if self._follower is None:
@@ -136,6 +146,10 @@ class DynamicsFilter:
             raise InvalidInputError(f"reference.contact: expected one flag per foot, got shape {feet.shape}")
         push = None if external is None else numbers("external", external, (self.model.nlinks, 6))[None]
         s = self.settings
+        if self._fallen is not None:
+            self.time += s.dt
+            self._fallen = replace(self._fallen, time=self.time)
+            return self._fallen
         offset = self._offset()
         q[:3] += offset
         follower = self._follower
@@ -155,10 +169,17 @@ class DynamicsFilter:
         if self._step is not None:
             follower.shift_rate[self._step.foot] = self._step.rate(self.time)
         follower.landing = self._landing_shifts() - offset
+        before = follower.core.state()[0]
         out = follower.advance(1, push, (q[None], v[None], a[None]))
-        if int(out["steps"]) == 0:
-            raise SimulationError("the state is no longer finite", self.time, *follower.core.state())
         self.time += s.dt
+        if int(out["steps"]) == 0 or lies(out["q"][0], out["v"][0], q):
+            still = np.zeros(self.model.nv)
+            follower.core.reset(before, still)
+            none = np.zeros((len(self.points), 3))
+            places = self.points.in_world(self.model, before)
+            touches = np.zeros(len(self.points), dtype=bool)
+            self._fallen = FilteredStep(self.time, before, still, still, still, none, places, touches, fell=True)
+            return self._fallen
         self._look(out)
         if self.world is not None:
             self.world.set_state(out["q"][0], out["v"][0])
