@@ -64,7 +64,7 @@ class Settings:
     plan_climb: float = 10.0
     plan_spin: float = 100.0
     plan_turn: float = 1000.0
-    plan_force: float = 3e-4
+    plan_force: float = 4e-4
     plan_last: float = 10.0
     ramp: float = 0.1
     early: float = 0.02
