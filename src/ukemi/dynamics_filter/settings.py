@@ -18,7 +18,8 @@ class Settings:
     joint_kp, joint_kd: local feedback of [DF03] eq. 39 [1/s^2, 1/s]. limb, spine, toes: weights of joint accelerations.
     root_weight, root_kp, root_kd: orientation of the pelvis; place_weight: its place.
     com_*: centre of mass; spin_*: angular momentum about it; swing_*: soles in the air, per point; land_*: soles that
-    should be down. plan_*: weights of the plan, per unit mass. step_*: foot placement by the capture-point error.
+    should be down; brake_weight: soles that slow down before the floor. plan_*: weights of the plan, per unit mass
+    (plan_height, plan_climb: upwards). step_*: foot placement by the capture-point error.
     early: seconds before its time that a point may bear if it touches the floor.
     ramp: seconds in which a point takes up or gives away its share of the load.
     """
