@@ -82,7 +82,7 @@ public:
         const Array Q("q", q.ptr());
         const npy_intp n = Q.ndim() == 2 ? Q.dim(0) : -1, np = data_.np, nv = tree_.nv;
         const Array Qs = table("q", q, {n, tree_.nq}), V = table("v", v, {n, nv}), A = table("a", a, {n, nv}), H = table("share", share, {n, np});
-        const Array D = table("shift", shift, {n, np, 3}), C = table("centroid", centroid, {n, 15});
+        const Array D = table("shift", shift, {n, np, 6}), C = table("centroid", centroid, {n, 15});
         for (const Array* x : {&Qs, &V, &A, &H, &D, &C}) x->require_finite();
         Array E;
         const auto links = static_cast<npy_intp>(tree_.links.size());
@@ -99,7 +99,7 @@ public:
         {
             nb::gil_scoped_release release;
             for (; done < n; ++done) {
-                FilterInput in{Qs.data() + done * tree_.nq, V.data() + done * nv, A.data() + done * nv, H.data() + done * np, D.data() + done * np * 3, C.data() + done * 15, nullptr};
+                FilterInput in{Qs.data() + done * tree_.nq, V.data() + done * nv, A.data() + done * nv, H.data() + done * np, D.data() + done * np * 6, C.data() + done * 15, nullptr};
                 if (!external.is_none()) {
                     std::fill(wrenches_.begin(), wrenches_.end(), 0.0);
                     wrenches_on_bodies(tree_, E.data() + done * links * 6, wrenches_.data());
@@ -178,22 +178,22 @@ private:
     Scratch scratch_;
 };
 
-/// A centroidal plan; weights: place, velocity, angular momentum, turn, force, factor of the last state; floor: normal, two tangents.
+/// A centroidal plan; weights: of the state (12), of forces, factor of the last state; floor: normal, two tangents.
 nb::tuple centroidal_plan(nb::handle start, nb::handle h, nb::handle about, nb::handle share, nb::handle place, nb::handle spin, nb::handle goal, nb::handle weights, nb::handle floor, double mu,
                           nb::handle gravity) {
     const Array H("h", h.ptr()), S("share", share.ptr());
     if (H.ndim() != 1 || S.ndim() != 2 || H.size() < 1) throw InputError("InvalidInputError", "plan: expected h (n) and share (n, points), got " + H.shape_text() + " and " + S.shape_text());
     const npy_intp n = H.size(), np = S.dim(1);
     const Array X = table("start", start, {12}), A = table("about", about, {n, 6}), Sh = table("share", share, {n, np}), P = table("place", place, {n, np, 3});
-    const Array G = table("goal", goal, {n, 12}), W = table("weights", weights, {6}), Z = table("spin", spin, {n, 3}), F = table("floor", floor, {9}), g = table("gravity", gravity, {3});
+    const Array G = table("goal", goal, {n, 12}), W = table("weights", weights, {14}), Z = table("spin", spin, {n, 3}), F = table("floor", floor, {9}), g = table("gravity", gravity, {3});
     for (const Array* a : {&H, &X, &A, &Sh, &P, &G, &W, &F, &g, &Z}) a->require_finite();
     npy_intp edges = 0;
     for (npy_intp i = 0; i < n * np; ++i) edges += 4 * (Sh.data()[i] > 0);
     PlanData d{};
     d.intervals = static_cast<int>(n), d.np = static_cast<int>(np);
     d.h = H.data(), d.about = A.data(), d.share = Sh.data(), d.place = P.data(), d.goal = G.data(), d.spin = Z.data(), d.start = X.data();
-    std::copy(g.data(), g.data() + 3, d.gravity), std::copy(F.data(), F.data() + 9, d.floor), std::copy(W.data(), W.data() + 4, d.weight);
-    d.mu = mu, d.force_weight = W.data()[4], d.last = W.data()[5], d.tolerance = 1e-7;
+    std::copy(g.data(), g.data() + 3, d.gravity), std::copy(F.data(), F.data() + 9, d.floor), std::copy(W.data(), W.data() + 12, d.weight);
+    d.mu = mu, d.force_weight = W.data()[12], d.last = W.data()[13], d.tolerance = 1e-7;
     std::vector<int> integers(static_cast<std::size_t>(n + 1 + 12 * n));
     d.first = integers.data(), d.pivot = d.first + n + 1;
     std::vector<double> numbers(static_cast<std::size_t>(20 * edges + 144 * (n + 1) + 288 * n + 24 * n + 64));

@@ -67,25 +67,6 @@ inline void point_row(const Tree& tree, const BodyMotion* B, const In<double>& q
     }
 }
 
-/// Motion of the reference, accelerations included.
-inline void reference_motions(const Tree& tree, const In<double>& q, const In<double>& v, const In<double>& a, BodyMotion* B) {
-    const Vec3<double> none = zero3<double>();
-    const BodyMotion world{{{1, 0, 0, 0, 1, 0, 0, 0, 1}, none}, none, none, none, none};
-    for (std::size_t i = 0; i < tree.bodies.size(); ++i) {
-        const Body& b = tree.bodies[i];
-        const BodyMotion& P = b.parent < 0 ? world : B[b.parent];
-        const Placement<double> X = placement(b, q);
-        const Rates<double> r = rates(b, X.R, v);
-        const Motion<double> m = joint_motion(b, X.R, q, a);
-        BodyMotion& x = B[i];
-        x.X = {P.X.R * X.R, P.X.p + P.X.R * X.p};
-        const Vec3<double> wp = cross(P.w, X.p), w_in = tmul(X.R, P.w);
-        x.v = tmul(X.R, P.v + wp + r.p_dot);
-        x.w = w_in + r.w;
-        x.a = tmul(X.R, P.a + cross(P.alpha, X.p) + cross(P.w, wp + r.p_dot * 2.0) + r.gamma) + m.lin;
-        x.alpha = tmul(X.R, P.alpha) + cross(w_in, r.w) + r.zeta + m.ang;
-    }
-}
 inline void point_motion(const BodyMotion* B, const FilterPoint& p, double* place, double* velocity, double* acceleration) {
     const BodyMotion& b = B[p.body];
     const Vec3<double> spin = cross(b.w, p.p);
@@ -144,9 +125,12 @@ inline void stick_rows(FilterData& d, const BodyMotion* B, const In<double>& q, 
     }
 }
 
-/// How high a point goes that is still far from where it should come down: a foot that drags would stick in the wrong place.
+/// How high a point goes that is still far from where it should come down: a foot that drags would stick in the wrong place. One
+/// that stands already is not lifted.
 inline double clearance(const FilterData& d, const FilterInput& in, int p) {
-    const Vec3<double> way = read3(d.ref_place + 3 * p) + read3(in.shift + 3 * p) - read3(d.place + 3 * p);
+    for (int k = 0; k < d.np; ++k)
+        if (d.down[k] && d.points[k].body == d.points[p].body) return 0.0;
+    const Vec3<double> way = read3(d.ref_place + 3 * p) + read3(in.shift + 6 * p) - read3(d.place + 3 * p);
     const double a = dot(way, d.floor.t1), b = dot(way, d.floor.t2), far = std::sqrt(a * a + b * b);
     return far > d.s.near ? std::fmin(0.3 * far, 0.03) : 0.0;
 }
@@ -160,20 +144,19 @@ inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B
         const double w = land ? s.land_weight : s.swing_weight, kp = land ? s.land_kp : s.swing_kp, kd = land ? s.land_kd : s.swing_kd;
         if (w <= 0) continue;
         const Vec3<double> x = read3(d.place + 3 * p), v = read3(d.velocity + 3 * p), drift = read3(d.drift + 3 * p);
-        const Vec3<double> goal = read3(d.ref_place + 3 * p) + read3(in.shift + 3 * p);
-        const Vec3<double> wish = (goal - x) * kp + (read3(d.ref_velocity + 3 * p) - v) * kd + read3(d.ref_acceleration + 3 * p);
+        const Vec3<double> goal = read3(d.ref_place + 3 * p) + read3(in.shift + 6 * p);
+        const Vec3<double> wish = (goal - x) * kp + (read3(d.ref_velocity + 3 * p) + read3(in.shift + 6 * p + 3) - v) * kd + read3(d.ref_acceleration + 3 * p);
         const Ground g = ground_under(d.floor, x);
         const double high = clearance(d, in, p);
         double down = dot(g.n, wish) + kp * std::fmax(0.0, high - ground_under(d.floor, goal).height);
-        if (land) {  // aim below the floor, but slow down before it
-            const double left = g.height + (high > 0 ? -high : s.land_depth), speed = dot(g.n, v);
-            down = std::fmax(-kp * left - kd * speed, (-left / s.land_time - speed) / s.land_time);
-        } else {
-            down = std::fmax(down, (-g.height / s.land_time - dot(g.n, v)) / s.land_time);
-        }
+        // touch-down: aim below the floor, no faster than a foot comes down; what is not sent down slows down before the floor
+        const double speed = dot(g.n, v), left = g.height + (high > 0 ? -high : in.share[p] != 0 ? s.land_depth : 0.0);
+        const double pace = left / s.land_time, gently = (-(land ? std::fmin(pace, s.land_speed) : pace) - speed) / (0.4 * s.land_time);
+        const bool brake = land || down < gently;
+        if (brake) down = gently;
         const Vec3<double> e[3] = {d.floor.t1, d.floor.t2, g.n};
-        const double level[3] = {dot(e[0], wish), dot(e[1], wish), down};
-        for (int k = 0; k < 3; ++k) point_row(*d.tree, B, q, d.points[p], x, e[k], rows.add(level[k] - dot(e[k], drift), 1 / w));
+        const double level[3] = {dot(e[0], wish), dot(e[1], wish), down}, weights[3] = {w, w, land ? w : brake ? s.brake_weight : w};
+        for (int k = 0; k < 3; ++k) point_row(*d.tree, B, q, d.points[p], x, e[k], rows.add(level[k] - dot(e[k], drift), 1 / weights[k]));
     }
 }
 
@@ -505,7 +488,7 @@ inline void filter_step(FilterData& d, const FilterInput& in) {
     const In<double> q{d.q, 0}, v{d.v, 0};
     const Mechanics now = mechanics(tree, q, v, B);
     write3(d.com, now.com), write3(d.com_velocity, now.linear * (1 / now.mass)), write3(d.spin, now.angular);
-    reference_motions(tree, {in.q, 0}, {in.v, 0}, {in.a, 0}, reference);
+    body_motions(tree, {in.q, 0}, {in.v, 0}, reference, {in.a, 0});
     for (int p = 0; p < d.np; ++p) {
         point_motion(B, d.points[p], d.place + 3 * p, d.velocity + 3 * p, d.drift + 3 * p);
         point_motion(reference, d.points[p], d.ref_place + 3 * p, d.ref_velocity + 3 * p, d.ref_acceleration + 3 * p);

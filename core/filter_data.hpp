@@ -20,7 +20,9 @@ struct FilterSettings {
     double swing_weight, swing_kp, swing_kd;   ///< points in the air: weight per point
     double land_weight, land_kp, land_kd;      ///< points that should be down and are not
     double land_depth;                         ///< where they aim, below the floor [m]
-    double land_time;                          ///< they come down no faster than their height over this time [s]
+    double land_time;                          ///< they come down as fast as their height over this time [s]
+    double land_speed;                         ///< but no faster than this [m/s]
+    double brake_weight;                       ///< of points that slow down before the floor
     double near;                               ///< a point comes down only this near to where it should [m]
     double stick;                              ///< rate at which a stuck point returns to its place [1/s]
     double limit_time;                         ///< joints approach their limits no faster than the way left over this time [s]
@@ -38,7 +40,7 @@ struct FilterFloor {
 struct FilterInput {
     const double *q, *v, *a;     ///< reference: nq, nv, nv
     const double* share;         ///< per point: 0 is not to touch, up to 1 should and may carry its share of the load, below 0 may
-    const double* shift;         ///< per point, 3: where it goes instead of its reference place
+    const double* shift;         ///< per point, 6: how far from its reference place it goes, and how fast that changes
     const double* centroid;      ///< 15: place, velocity, acceleration of the centre of mass; angular momentum and its rate
     const double* external;      ///< wrench per body in body coordinates, or null
 };

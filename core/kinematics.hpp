@@ -55,12 +55,12 @@ inline void jacobian(const Tree& tree, const In<double>& q, int link, const Vec3
     }
 }
 
-/// Velocity and velocity-product acceleration of every body, in body coordinates (qdd = 0, no gravity).
+/// Velocity and acceleration of every body, in body coordinates (no gravity); without qdd that which velocities alone cause.
 struct BodyMotion {
     Placement<double> X;          // in the world
     Vec3<double> v, w, a, alpha;  // of the origin, angular; classical accelerations
 };
-inline void body_motions(const Tree& tree, const In<double>& q, const In<double>& v, BodyMotion* B) {
+inline void body_motions(const Tree& tree, const In<double>& q, const In<double>& v, BodyMotion* B, const In<double>& qdd = {nullptr, 0}) {
     const Vec3<double> none = zero3<double>();
     const BodyMotion world{{{1, 0, 0, 0, 1, 0, 0, 0, 1}, none}, none, none, none, none};
     for (std::size_t i = 0; i < tree.bodies.size(); ++i) {
@@ -75,6 +75,10 @@ inline void body_motions(const Tree& tree, const In<double>& q, const In<double>
         x.w = w_in + r.w;
         x.a = tmul(X.R, P.a + cross(P.alpha, X.p) + cross(P.w, wp + r.p_dot * 2.0) + r.gamma);
         x.alpha = tmul(X.R, P.alpha) + cross(w_in, r.w) + r.zeta;
+        if (qdd.data) {
+            const Motion<double> m = joint_motion(b, X.R, q, qdd);
+            x.a += m.lin, x.alpha += m.ang;
+        }
     }
 }
 

@@ -93,7 +93,7 @@ inline void plan_columns(const PlanData& d) {
 }
 
 /// Weights of the state at the end of interval k.
-inline double state_weight(const PlanData& d, int k, int i) { return d.weight[i / 3] * (k == d.intervals - 1 ? d.last : 1.0) * d.h[k]; }
+inline double state_weight(const PlanData& d, int k, int i) { return d.weight[i] * (k == d.intervals - 1 ? d.last : 1.0) * d.h[k]; }
 
 inline void plan_roll(const PlanData& d) {
     double y[NX], add[NX];

@@ -13,7 +13,7 @@ struct PlanData {
     const double* goal;       ///< per interval, 12: state at its end
     const double* start;      ///< 12
     double gravity[3], floor[9], mu;  ///< floor: normal and two tangents
-    double weight[4], force_weight, last, tolerance;
+    double weight[12], force_weight, last, tolerance;  ///< of the state, of forces, factor of the last state
     // results and work
     int *first, *pivot;
     double *B, *W, *D, *u, *z, *r, *du, *dz, *correct, *x, *P, *Y, *F, *affine;

@@ -68,7 +68,7 @@ def filter_step() -> Callable[[], object]:
     follower = Follower(reference, STANDARD)
     follower.advance(20)
     goal = np.ascontiguousarray(reference.centroid_goal[:1])
-    row, shift = slice(0, 1), np.zeros((1, len(reference.points), 3))
+    row, shift = slice(0, 1), np.zeros((1, len(reference.points), 6))
     q, v, a, share = reference.q[row], reference.v[row], reference.a[row], follower.window.share[row]
     return lambda: follower.core.run(q, v, a, share, shift, goal, None)
 

@@ -47,4 +47,10 @@ def test_bench_filter_prints_a_table(short_walk: Path) -> None:
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
     assert lines[0].startswith("| clip | s | end |")
-    assert lines[2].startswith("| walk | 0.6 | up |")
+    assert [line.split(" | ")[0] for line in lines[2:5]] == [
+        "| our walk",
+        "| our walk, 5 degrees down",
+        "| our walk, 30 degrees turn",
+    ]
+    assert all(" | up | standard | " in line for line in lines[2:])
+    assert lines[5].startswith("| walk | 0.6 | up |")

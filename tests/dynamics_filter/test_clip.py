@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 import ukemi as uk
-from ukemi.dynamics_filter.result import FilterResult
+from ukemi.dynamics_filter.online import Follower
+from ukemi.dynamics_filter.pace import likely_pace
+from ukemi.dynamics_filter.prepare import make_reference
+from ukemi.dynamics_filter.reference import runs
+from ukemi.dynamics_filter.result import FilterResult, plate_force
+from ukemi.dynamics_filter.settings import STANDARD
+from ukemi.dynamics_filter.whole import whole_plan
+from ukemi.model.arrays import Array
+from ukemi.motion.figure import figure_from_clip
+from ukemi.motion.read import read_motion
 from ukemi.motion.synthesis import walk
 
 RESIDUAL = 1e-6  # body weights, the issue's bound; measured 1e-15
@@ -28,6 +37,8 @@ def test_the_embedded_walk_becomes_possible(walked: FilterResult) -> None:
     assert q.joint_rms_deg < 5.0
     assert q.com_rms_cm < 3.0
     assert q.friction_use <= 0.8 + 1e-9
+    assert q.contact_bw < 1e-12  # forces push, within their cones; to rounding
+    assert q.contact_gap_mm < 1.0
 
 
 def test_ground_forces_carry_the_body(walked: FilterResult) -> None:
@@ -97,9 +108,72 @@ def test_bad_arguments_are_named() -> None:
         uk.filter_motion(clip, terrain="hill")  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", ["02_01", "16_19", "16_35", "13_39"])
+def test_a_frame_rate_that_cannot_be_true_is_found() -> None:
+    clip = walk(1.5)
+    for rate, pace in ((1.0, 1.0), (2.0, 0.5)):
+        played = clip.with_motion(clip.rotations, clip.translations, rate * clip.fps)
+        figure = figure_from_clip(played)
+        q = np.array(figure.q())
+        shift = whole_plan(make_reference(figure, q, played.fps, STANDARD.dt), STANDARD).shift
+        assert likely_pace(figure, q, played.fps, STANDARD, None, shift) == pace
+
+
+def test_a_pace_is_that_of_the_written_motion() -> None:
+    clip = walk(0.6)
+    slow = uk.filter_motion(clip, pace=0.5)
+    assert slow.quality.pace == 0.5
+    assert slow.motion.fps == clip.fps / 2
+    assert slow.motion.layout.frame_time == 2 / clip.fps
+    assert slow.time[-1] > 1.9 * clip.duration
+
+
+def test_what_was_done_before_an_interruption_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    advance, calls = Follower.advance, 0
+
+    def interrupted(self: Follower, *given: object) -> dict[str, Array]:
+        nonlocal calls
+        calls += 1
+        if calls > 20:
+            raise KeyboardInterrupt
+        return advance(self, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Follower, "advance", interrupted)
+    result = uk.filter_motion(walk(1.0))
+    assert result.interrupted
+    assert len(result) == 100
+    assert not result.quality.fell
+    assert len(result.motion) > 0
+
+
+def stances(result: FilterResult) -> list[Array]:
+    """Vertical force in body weights, as a plate shows it, of every whole stance."""
+    weight = result.reference.model.mass * 9.81
+    found = []
+    for foot in range(2):
+        force = plate_force(result.ground_forces.force[:, foot, 2], result.dt) / weight
+        found += [force[a:b] for a, b in runs(force > 0.02) if a > 0 and b < len(force) and (b - a) * result.dt > 0.3]
+    return found
+
+
+def test_a_walk_pushes_as_people_do(shared: Path) -> None:
+    result = uk.filter_motion(shared / "motions" / "cmu_bvh" / "02_01.bvh")
+    curves = stances(result)
+    assert len(curves) >= 3
+    for force in curves:
+        third = len(force) // 3
+        humps, valley = (force[: 2 * third].max(), force[third:].max()), force[third : 2 * third].min()
+        assert all(1.0 < hump < 1.3 for hump in humps)
+        assert valley < 0.95
+        up = np.flatnonzero(force > 0.9)[0] - np.flatnonzero(force > 0.1)[0]
+        assert up * result.dt > 0.04  # weight goes over, it does not jump
+    assert result.quality.peak_bw < 1.5
+
+
+@pytest.mark.parametrize("name", ["02_01", "08_01", "16_19", "02_03", "16_35", "13_39", "143_32"])
 def test_captures_stay_up(shared: Path, name: str) -> None:
-    quality = uk.filter_motion(shared / "motions" / "cmu_bvh" / f"{name}.bvh").quality
+    clip = read_motion(shared / "motions" / "cmu_bvh" / f"{name}.bvh")
+    quality = uk.filter_motion(clip[: round(4.0 * clip.fps)]).quality
+    assert quality.pace == (0.5 if name == "143_32" else 1.0)
     assert not quality.fell
     assert quality.preset == "standard"
     assert quality.joint_rms_deg < 5.0

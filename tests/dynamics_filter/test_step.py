@@ -13,6 +13,7 @@ from ukemi import _core
 from ukemi.dynamics_filter.online import Follower, floor_of, gains_of, limits_of
 from ukemi.dynamics_filter.result import residual_bw
 from ukemi.dynamics_filter.settings import STANDARD
+from ukemi.dynamics_filter.start import standing_start
 from ukemi.model.arrays import Array
 
 
@@ -33,7 +34,8 @@ def test_a_standing_figure_stands_still() -> None:
     reference = standing_reference(0.4)
     out = run(reference)
     weight = reference.model.mass * 9.81
-    np.testing.assert_allclose(out["force"][5:, :, 2].sum(axis=1), weight, rtol=1e-6)
+    # the plan prices forces: it lets the figure sink by some hundredths of a millimetre
+    np.testing.assert_allclose(out["force"][5:, :, 2].sum(axis=1), weight, rtol=1e-4)
     assert np.abs(out["centroid"][:, :3] - reference.centroid[0, :3]).max() < 1e-4
     assert not out["impulse"].any()
 
@@ -47,6 +49,19 @@ def test_accelerations_and_forces_satisfy_the_equation_of_motion(dof: int) -> No
     f = out["force"]
     assert (np.hypot(f[..., 0], f[..., 1]) <= 0.8 * f[..., 2] + 1e-9).all()
     assert (f[..., 2] >= 0).all()
+
+
+def test_a_motion_that_begins_in_the_air_flies_as_it_does_later() -> None:
+    still = standing_reference(0.3)
+    t, v0 = still.time, 1.5
+    q, v = still.q.copy(), still.v.copy()
+    q[:, 2] += 0.5 + v0 * t - 0.5 * 9.81 * t**2
+    v[:, 2] = v0 - 9.81 * t
+    v[0, :6] = [0.2, 0.0, v0 + 0.4, 0.0, 0.5, 0.0]  # an end that smoothing has bent
+    thrown = replace(still, q=q, v=v, contact=np.zeros_like(still.contact))
+    _, start = standing_start(thrown, np.array([0.0, 0.0, 1.0]), 0.0)
+    assert uk.momentum(still.model, q[0], start)[:3] / still.model.mass == pytest.approx([0, 0, v0], abs=1e-9)
+    assert uk.momentum(still.model, q[0], start)[3:] == pytest.approx(np.zeros(3), abs=1e-9)
 
 
 def test_points_that_are_down_do_not_move() -> None:

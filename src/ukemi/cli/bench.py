@@ -6,11 +6,16 @@ import json
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 
+from ukemi.contact.terrain import Ground
 from ukemi.dynamics_filter.clip import filter_motion
 from ukemi.errors import InvalidInputError, UkemiError
+from ukemi.motion.clip import Clip
+from ukemi.motion.join import join
 from ukemi.motion.read import read_motion
+from ukemi.motion.synthesis import walk
 
 app = typer.Typer(name="bench", help="Compute the tables of the documentation again.", no_args_is_help=True)
 
@@ -36,35 +41,54 @@ def bench() -> None:
 
 @app.command("filter")
 def bench_filter(
-    folder: Annotated[Path, typer.Argument(help="Where motion files are; folders in it count too.")],
+    folder: Annotated[Path | None, typer.Argument(help="Where motion files are; folders in it count too.")] = None,
     preview: Annotated[float, typer.Option(help="Seconds of look-ahead.")] = 0.8,
     seconds: Annotated[float, typer.Option(help="Longer clips are cut.")] = 60.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per clip.")] = False,
 ) -> None:
-    """Filters every .bvh and .amc below a folder with one setting, and prints a table.
+    """Filters our own walk (level, down a slope, with a turn) and every .bvh and .amc below a folder with one setting,
+    and prints a table.
 
     Example: ukemi bench filter motions
     """
-    files = sorted([*folder.rglob("*.bvh"), *folder.rglob("*.amc")]) if folder.is_dir() else [folder]
-    if not files or not folder.exists():
-        raise InvalidInputError(f"{folder}: no .bvh or .amc files")
+    files: list[Path] = []
+    if folder is not None:
+        files = sorted([*folder.rglob("*.bvh"), *folder.rglob("*.amc")]) if folder.is_dir() else [folder]
+        if not files or not folder.exists():
+            raise InvalidInputError(f"{folder}: no .bvh or .amc files")
+    down = np.deg2rad(5)
+    slope = Ground(normal=(np.sin(down), 0.0, np.cos(down)))
+    own: list[tuple[str, Clip | Path, Ground | None]] = [
+        ("our walk", walk(), None),
+        ("our walk, 5 degrees down", walk(), slope),
+        ("our walk, 30 degrees turn", join(walk(2.4), walk(2.4), turn=np.deg2rad(30)), None),
+    ]
     if not as_json:
         typer.echo("| " + " | ".join(COLUMNS) + " |\n|" + "---|" * len(COLUMNS))
-    for file in files:
+    for name, motion, ground in [*own, *((str(file), file, None) for file in files)]:
         try:
-            clip = read_motion(file)
-            result = filter_motion(clip[: round(seconds * clip.fps) + 1], preview=preview)
+            clip = read_motion(motion) if isinstance(motion, Path) else motion
+            result = filter_motion(clip[: round(seconds * clip.fps) + 1], terrain=ground, preview=preview)
         except UkemiError as error:
             typer.echo(
-                json.dumps({"clip": str(file), "error": str(error)}) if as_json else f"| {file.stem} | {error} |"
+                json.dumps({"clip": name, "error": str(error)}) if as_json else f"| {Path(name).stem} | {error} |"
             )
             continue
         q = result.quality
         if as_json:
-            typer.echo(json.dumps({"clip": str(file), "duration_s": float(result.time[-1]), **q.as_dict()}))
+            typer.echo(json.dumps({"clip": name, "duration_s": float(result.time[-1]), **q.as_dict()}))
             continue
         end = "up" if q.fell_at is None else f"falls at {q.fell_at:.2f} s"
-        cells = [file.stem, f"{clip.duration:.1f}", end, q.preset, f"{q.joint_rms_deg:.1f}", f"{q.com_rms_cm:.1f}"]
+        if q.pace != 1:
+            end += f", pace {q.pace:g}"
+        cells = [
+            Path(name).stem,
+            f"{clip.duration:.1f}",
+            end,
+            q.preset,
+            f"{q.joint_rms_deg:.1f}",
+            f"{q.com_rms_cm:.1f}",
+        ]
         cells += [
             f"{q.skate_mm:.3f}",
             f"{q.penetration_mm:.2f}",

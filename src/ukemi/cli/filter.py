@@ -32,6 +32,9 @@ def filter_command(
     friction: Annotated[float, typer.Option(help="Of the ground.")] = 0.8,
     mass: Annotated[float | None, typer.Option(help="Of the person [kg]; default by height.")] = None,
     height: Annotated[float | None, typer.Option(help="Of the person [m]; default by the bones.")] = None,
+    pace: Annotated[
+        float | None, typer.Option(help="Share of the file's frame rate; default 1, or what it must be to stand.")
+    ] = None,
     animation: Annotated[bool, typer.Option(help="Whether motion.gif is drawn.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -57,6 +60,7 @@ def filter_command(
         solver,
         mass=mass,
         height=height,
+        pace=pace,
         progress=not as_json,
     )
     files = write_all(result, out, animation=animation)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics_filter.online import Follower
+from ukemi.dynamics_filter.pace import likely_pace
 from ukemi.dynamics_filter.prepare import make_reference, sole_contacts
 from ukemi.dynamics_filter.reference import Reference
 from ukemi.dynamics_filter.result import (
@@ -23,7 +24,7 @@ from ukemi.dynamics_filter.run import Run, run_to_the_end
 from ukemi.dynamics_filter.settings import LOOSE, SAFE, STANDARD, Settings
 from ukemi.dynamics_filter.whole import follow_plan, whole_plan
 from ukemi.errors import InvalidInputError
-from ukemi.model.arrays import Array
+from ukemi.model.arrays import Array, positive
 from ukemi.model.model import Model
 from ukemi.motion.clip import Clip
 from ukemi.motion.figure import ClipFigure, figure_from_clip
@@ -40,6 +41,7 @@ def filter_motion(
     settings: Settings | None = None,
     mass: float | None = None,
     height: float | None = None,
+    pace: float | None = None,
     progress: bool = False,
 ) -> FilterResult:
     """The motion nearest to a clip that a body of its own can make on a floor it cannot pull at.
@@ -55,6 +57,8 @@ def filter_motion(
         settings: gains and weights; by default `STANDARD`; if the figure falls also `LOOSE` and
             `SAFE`, and the longest run counts.
         mass, height: of the person in the clip [kg], [m].
+        pace: how fast the clip is played: 0.5 for one whose frame rate is twice the true one. By default 1; if the
+            figure falls and another pace is clearly nearer to possible (`ukemi.dynamics_filter.pace`), that one.
         progress: whether a bar is shown on a terminal.
 
     Ctrl-C ends the run; the result holds what was done (``interrupted``).
@@ -69,6 +73,9 @@ def filter_motion(
         clip = read_motion(clip)
     if terrain is not None and not all(hasattr(terrain, name) for name in ("normal", "friction", "velocity")):
         raise InvalidInputError(f"terrain: expected a Ground, got {terrain!r:.100}")
+    given = clip
+    if pace is not None:
+        clip = clip.with_motion(clip.rotations, clip.translations, clip.fps * positive("pace", pace))
     # a treadmill's belt is at rest for whoever walks along with it
     belt = np.zeros(3) if terrain is None else np.asarray(terrain.velocity, dtype=np.float64)
     if belt.any():
@@ -89,6 +96,7 @@ def filter_motion(
         ]
     else:
         tries = [(name, _runner(reference, s, terrain)) for name, s in presets]
+    plan_shift = whole_plan(reference, presets[0][1], terrain).shift
     best: tuple[str, Run] | None = None
     for name, run in tries:
         done = _with_bar(run, len(reference), progress)
@@ -96,9 +104,17 @@ def filter_motion(
             best = (name, done)
         if done.fell_at is None or done.interrupted:
             break
+        if pace is None and solver == "qp" and run is tries[0][1]:
+            likely = likely_pace(figure, q, clip.fps, presets[0][1], terrain, plan_shift)
+            if likely < 1:
+                slowed = filter_motion(
+                    given, model, terrain, preview, settings=settings, mass=mass, height=height, pace=likely
+                )
+                if not slowed.quality.fell:
+                    return slowed
     assert best is not None
-    plan_shift = whole_plan(reference, presets[0][1], terrain).shift
-    return _result(reference, best, before, plan_shift, clip.fps, belt, person if model is None else None)
+    own = _result(reference, best, before, plan_shift, clip.fps, friction, belt, person if model is None else None)
+    return own if pace is None else replace(own, quality=replace(own.quality, pace=pace))
 
 
 def _runner(
@@ -144,13 +160,14 @@ def _result(
     before: FootMeasures,
     shift: float,
     fps: float,
+    friction: float,
     belt: Array,
     figure: ClipFigure | None,
 ) -> FilterResult:
     preset, run = best
     rows, n = run.rows, len(run.rows["q"])
     time: Array = reference.dt * np.arange(n, dtype=np.float64)
-    quality = _quality(reference, run, preset, before, shift, fps)
+    quality = _quality(reference, run, preset, before, shift, fps, friction)
     if belt.any():
         rows["q"] = rows["q"].copy()
         rows["q"][:, :3] += time[:, None] * belt
@@ -173,7 +190,9 @@ def _result(
     )
 
 
-def _quality(reference: Reference, run: Run, preset: str, before: FootMeasures, shift: float, fps: float) -> Quality:
+def _quality(
+    reference: Reference, run: Run, preset: str, before: FootMeasures, shift: float, fps: float, friction: float
+) -> Quality:
     rows = run.rows
     n = len(rows["q"])
     weight = reference.model.mass * 9.81
@@ -207,6 +226,8 @@ def _quality(reference: Reference, run: Run, preset: str, before: FootMeasures, 
         peak_bw=float(plate_force(f_n.sum(axis=1), reference.dt).max() / weight),
         impulse_ns=float((rows["impulse"] @ normal).sum(axis=1).max()),
         friction_use=float((f_t[bears] / f_n[bears]).max(initial=0.0)),
+        contact_bw=float(max(-f_n.min(), (f_t - friction * f_n).max(), 0.0) / weight),
+        contact_gap_mm=float(1e3 * np.abs(above[bears]).max(initial=0.0)),
         skate_before_mm=float(1e3 * before.skate / fps),
         penetration_before_mm=float(1e3 * before.penetration),
         float_before_mm=float(1e3 * before.float_height),

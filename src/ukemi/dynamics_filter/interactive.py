@@ -8,14 +8,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukemi import _core
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics_filter.online import Follower
 from ukemi.dynamics_filter.prepare import contact_points
 from ukemi.dynamics_filter.reference import Reference
 from ukemi.dynamics_filter.result import FALL_HEIGHT
+from ukemi.dynamics_filter.run import lies
 from ukemi.dynamics_filter.settings import STANDARD, Settings
 from ukemi.dynamics_filter.stepping import COMMIT, LOOK, MARGIN, PAUSE, SWING, Step, outside, plan_step
-from ukemi.errors import InvalidInputError, SimulationError
+from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array, numbers
 from ukemi.model.model import Model
 from ukemi.motion.humanoid import model_soles
@@ -24,6 +26,7 @@ from ukemi.sim.world import World
 
 #: While it saves itself by stepping, and so long after [s], the body keeps its place less strictly.
 RECOVERY, RECOVERY_PLACE = 1.0, 0.3
+LEVEL = np.array([1.0, 1.0, 0.0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +60,8 @@ class FilteredStep:
 
 class DynamicsFilter:
     """Follows frames given one at a time, as far ahead as it can guess: the body as it is, moving on.
+
+    A figure that lies on the floor stays as it is, and its steps say that it fell, until `reset`.
 
     Args:
         body: a model with a free base and two feet, or a world with one figure (whose terrain and state are taken).
@@ -98,11 +103,14 @@ class DynamicsFilter:
             raise InvalidInputError(f"DynamicsFilter: expected two feet, got {self.points.groups}")
         self.time = 0.0
         self._start = (q, v)
+        self._fallen: FilteredStep | None = None
         self._follower: Follower | None = None
         self._step: Step | None = None
         self._landed = -np.inf
         self._shifts = np.zeros((2, 3))
-        self._key: tuple[bytes, ...] = ()
+        self._often = round(self.settings.plan_every / self.settings.dt)
+        self._saving = replace(self.settings, plan_place=RECOVERY_PLACE * self.settings.plan_place)
+        self._anew, self._feet_meant = False, b""
         self._feet = np.zeros((0, 3))
 
     @property
@@ -112,6 +120,12 @@ class DynamicsFilter:
     @property
     def v(self) -> Array:
         return self._state()[1]
+
+    def reset(self, q: ArrayLike, v: ArrayLike | None = None) -> None:
+        """Goes on from another state; the time runs on."""
+        self._start = (q, v)
+        self._follower, self._step, self._landed, self._fallen = None, None, -np.inf, None
+        self._shifts = np.zeros((2, 3))
 
     def _state(self) -> tuple[Array, Array]:
         if self._follower is None:
@@ -124,7 +138,7 @@ class DynamicsFilter:
         external: (nlinks, 6), wrenches on links in link coordinates.
         """
         frame = reference if isinstance(reference, Frame) else Frame(reference)
-        q = numbers("reference.q", frame.q, (self.model.nq,))
+        q = np.array(numbers("reference.q", frame.q, (self.model.nq,)))
         v = np.zeros(self.model.nv) if frame.v is None else numbers("reference.v", frame.v, (self.model.nv,))
         a = np.zeros(self.model.nv) if frame.a is None else numbers("reference.a", frame.a, (self.model.nv,))
         feet = np.ones(2, dtype=bool) if frame.contact is None else np.asarray(frame.contact, dtype=bool)
@@ -132,53 +146,64 @@ class DynamicsFilter:
             raise InvalidInputError(f"reference.contact: expected one flag per foot, got shape {feet.shape}")
         push = None if external is None else numbers("external", external, (self.model.nlinks, 6))[None]
         s = self.settings
-        ahead = self._ahead(q, v, a, feet)
-        if self._follower is None:
-            self._follower = Follower(ahead, s, self.ground)
+        if self._fallen is not None:
+            self.time += s.dt
+            self._fallen = replace(self._fallen, time=self.time)
+            return self._fallen
+        offset = self._offset()
+        q[:3] += offset
+        follower = self._follower
+        if follower is None:
+            follower = self._follower = Follower(self._ahead(q, v, a, feet), s, self.ground)
             if self._start[0] is not None:
                 start_v = np.zeros(self.model.nv) if self._start[1] is None else self._start[1]
-                self._follower.core.reset(self._start[0], start_v)
-            self._follower.place_feet = False
-        follower = self._follower
-        if follower.step >= round(s.plan_every / s.dt) or follower.reference is not ahead:
+                follower.core.reset(self._start[0], start_v)
+            follower.place_feet = False
+        elif follower.step >= self._often or self._feet_meant != feet.tobytes() or self._anew:
             saving = self._step is not None or self.time - self._landed < RECOVERY
-            follower.settings = replace(s, plan_place=RECOVERY_PLACE * s.plan_place) if saving else s
-            follower.aim(ahead)
-        follower.shift = self._foot_shifts() - self._offset()
-        follower.landing = self._landing_shifts() - self._offset()
-        out = follower.advance(1, push)
-        if int(out["steps"]) == 0:
-            raise SimulationError("the state is no longer finite", self.time, *follower.core.state())
+            follower.settings = self._saving if saving else s
+            follower.aim(self._ahead(q, v, a, feet))
+        self._anew, self._feet_meant = False, feet.tobytes()
+        follower.shift = self._foot_shifts() - offset
+        follower.shift_rate = np.zeros((2, 3))
+        if self._step is not None:
+            follower.shift_rate[self._step.foot] = self._step.rate(self.time)
+        follower.landing = self._landing_shifts() - offset
+        before = follower.core.state()[0]
+        out = follower.advance(1, push, (q[None], v[None], a[None]))
         self.time += s.dt
+        if int(out["steps"]) == 0 or lies(out["q"][0], out["v"][0], q):
+            still = np.zeros(self.model.nv)
+            follower.core.reset(before, still)
+            none = np.zeros((len(self.points), 3))
+            places = self.points.in_world(self.model, before)
+            touches = np.zeros(len(self.points), dtype=bool)
+            self._fallen = FilteredStep(self.time, before, still, still, still, none, places, touches, fell=True)
+            return self._fallen
         self._look(out)
         if self.world is not None:
             self.world.set_state(out["q"][0], out["v"][0])
-        off = abs(float(out["q"][0, 2]) - float(follower.reference.q[0, 2]))
+        off = abs(float(out["q"][0, 2] - q[2]))
         q_new, v_new, a_new, tau, force, place = (out[name][0] for name in ("q", "v", "a", "tau", "force", "place"))
         return FilteredStep(self.time, q_new, v_new, a_new, tau, force, place, out["down"][0] > 0, off > FALL_HEIGHT)
 
     # --- what is to come ----------------------------------------------------------------------------------------------
     def _ahead(self, q: Array, v: Array, a: Array, feet: NDArray[np.bool_]) -> Reference:
         """The frame held over the window (its places move on with v), with the contacts that are intended."""
-        s, f = self.settings, self._follower
-        key = (q.tobytes(), v.tobytes(), a.tobytes(), feet.tobytes())
-        fresh = f is None or key != self._key or f.step >= round(s.plan_every / s.dt)
-        if not fresh and f is not None:
-            return f.reference
-        self._key = key
+        s = self.settings
         n = max(round(s.preview / s.dt), 20) + 1
-        moved = q.copy()
-        moved[:3] += self._offset()
         contact = np.repeat(feet[self.points.group][None], n, axis=0)
         if self._step is not None:
             left = round((self._step.start + SWING - self.time) / s.dt)
             contact[: max(left, 0), self.points.group == self._step.foot] = False
-        q_all, v_all, a_all = (np.repeat(x[None], n, axis=0) for x in (moved, v, a))
-        reference = Reference(self.model, s.dt, q_all, v_all, a_all, self.points, contact)
-        one = Reference(self.model, s.dt, q_all[:1], v_all[:1], a_all[:1], self.points, contact[:1])
-        centroid = np.repeat(one.centroid, n, axis=0)
-        centroid[:, :3] += s.dt * np.arange(n)[:, None] * centroid[:, 3:6]
-        reference.__dict__.update(centroid=centroid, places=np.repeat(one.places, n, axis=0))
+        held_q, held_v, held_a = (np.broadcast_to(x, (n, len(x))) for x in (q, v, a))
+        reference = Reference(self.model, s.dt, held_q, held_v, held_a, self.points, contact)
+        one = _core.mechanics(self.model.tree, q, v, None)[:9] / np.repeat([1.0, self.model.mass, self.model.mass], 3)
+        centroid = np.repeat(one[None], n, axis=0)
+        centroid[:, :3] += s.dt * np.arange(n)[:, None] * one[3:6]
+        push = np.outer(np.any(contact, axis=1), (0.0, 0.0, 9.81))
+        places = self.points.in_world(self.model, q)
+        reference.__dict__.update(centroid=centroid, push=push, places=np.broadcast_to(places, (n, *places.shape)))
         return reference
 
     # --- steps on purpose ---------------------------------------------------------------------------------------------
@@ -190,7 +215,8 @@ class DynamicsFilter:
 
     def _offset(self) -> Array:
         """The body belongs between its feet."""
-        return self._landing_shifts().mean(axis=0) * (1, 1, 0)
+        left, right = self._landing_shifts()
+        return 0.5 * (left + right) * LEVEL
 
     def _landing_shifts(self) -> Array:
         shifts = self._shifts.copy()
@@ -230,4 +256,4 @@ class DynamicsFilter:
         heading = ahead[:2] / max(float(np.linalg.norm(ahead[:2])), 1e-9)
         new = plan_step(self.points, places, x[:3], x[3:6], self.time, self._shifts, heading, self._step)
         if self._step is None or np.linalg.norm(new.after - self._step.after) > 0.01:
-            self._step, self._key = new, ()
+            self._step, self._anew = new, True

@@ -91,6 +91,7 @@ class Follower:
             None,
         )
         self.shift = np.zeros((points.groups, 3))
+        self.shift_rate = np.zeros((points.groups, 3))
         #: where feet in the air will come down, beside their reference; None: where they are sent now
         self.landing: Array | None = None
         self.place_feet = True
@@ -103,6 +104,7 @@ class Follower:
         self.window = Window(reference, self.settings, self.floor[:9])
         self.step, self.planned = 0, 0
         self.plan: Plan | None = None
+        self.goals = np.zeros((0, 15))
 
     def state(self) -> tuple[Array, Array, Array]:
         """q, v, and (9,): centre of mass, its velocity, angular momentum about it per unit mass."""
@@ -111,39 +113,59 @@ class Follower:
         m = _core.mechanics(model.tree, q, v, None)
         return q, v, np.concatenate([m[:3], m[3:6] / model.mass, m[6:9] / model.mass])
 
-    def advance(self, steps: int = CHUNK, external: Array | None = None) -> dict[str, Array]:
-        """Up to ``steps`` steps; external: (steps, nlinks, 6), wrenches on links in link coordinates."""
-        ref, k = self.reference, self.step
+    def advance(
+        self, steps: int = CHUNK, external: Array | None = None, frame: tuple[Array, Array, Array] | None = None
+    ) -> dict[str, Array]:
+        """Up to ``steps`` steps; external: (steps, nlinks, 6), wrenches on links in link coordinates.
+
+        frame: q, v, a with as many rows, to follow instead of the reference's (the plan stays the reference's).
+        """
+        ref, s, k = self.reference, self.settings, self.step
         n = min(steps, len(ref) - k)
         now = slice(k, k + n)
-        q, _, x = self.state()
-        before = self.shift.copy()
+        due = s.preview > 0 and (self.plan is None or k - self.planned >= round(s.plan_every / s.dt))
+        if due or self.place_feet:
+            q, _, x = self.state()
         if self.place_feet:
+            before = self.shift.copy()
             self._place_feet(x, n)
-        blend = np.linspace(0, 1, n + 1)[1:, None, None]
-        shift = ((1 - blend) * before + blend * self.shift)[:, ref.points.group]
-        out = self.core.run(
-            ref.q[now], ref.v[now], ref.a[now], self.window.share[now], shift, self._centroid(q, x, n), external
-        )
+            self.shift_rate = (self.shift - before) / (n * s.dt)
+        if due:
+            self._plan(q, x)
+        group = ref.points.group
+        shift = np.empty((n, len(group), 6))
+        left = s.dt * np.arange(n - 1, -1, -1)[:, None, None]
+        shift[:, :, :3] = (self.shift - left * self.shift_rate)[:, group]
+        shift[:, :, 3:] = self.shift_rate[group]
+        rows = (ref.q[now], ref.v[now], ref.a[now]) if frame is None else frame
+        out = self.core.run(*rows, self.window.share[now], shift, self._centroid(n), external)
         self.step += int(out["steps"])
         return out
 
-    def _centroid(self, q: Array, x: Array, n: int) -> Array:
+    def _centroid(self, n: int) -> Array:
         """What the next n steps aim at: the plan, or without one the reference itself."""
         ref, s, k = self.reference, self.settings, self.step
-        if s.preview == 0:
+        if self.plan is None:
             return ref.centroid_goal[k : k + n]
-        if self.plan is None or k - self.planned >= round(s.plan_every / s.dt):
-            down = self.core.down() > 0
-            place = ref.points.in_world(ref.model, q)
-            high = place @ self.floor[:3] - self.floor[12]
-            late = np.where(down | ~ref.contact[k], 0.0, np.clip(high / DESCENT, 0, LATEST))
-            start = np.concatenate([x, self._turn(q)])
-            held = np.where(down[:, None], place, np.nan)
-            landing = self.shift if self.landing is None else self.landing
-            self.plan = self.window.plan(k, start, held, landing[ref.points.group], late)
-            self.planned = k
-        return self.plan.at(s.dt * np.arange(k, k + n, dtype=np.float64), ref.model.mass)
+        since = k - self.planned
+        if since + n > len(self.goals):
+            self.goals = self.plan.at(s.dt * np.arange(self.planned, k + n + CHUNK, dtype=np.float64), ref.model.mass)
+        return self.goals[since : since + n]
+
+    def _plan(self, q: Array, x: Array) -> None:
+        """A plan from the state at hand."""
+        ref, k = self.reference, self.step
+        down = self.core.down() > 0
+        place = ref.points.in_world(ref.model, q)
+        high = place @ self.floor[:3] - self.floor[12]
+        late = np.where(down | ~ref.contact[k], 0.0, np.clip(high / DESCENT, 0, LATEST))
+        start = np.concatenate([x, self._turn(q)])
+        held = np.where(down[:, None], place, np.nan)
+        landing = self.shift if self.landing is None else self.landing
+        self.plan = self.window.plan(k, start, held, landing[ref.points.group], late)
+        self.planned = k
+        ahead = np.arange(k, k + round(self.settings.plan_every / self.settings.dt) + CHUNK, dtype=np.float64)
+        self.goals = self.plan.at(self.settings.dt * ahead, ref.model.mass)
 
     def _turn(self, q: Array) -> Array:
         """How far the body has turned from the reference, times its inertia per unit mass, in the world."""

@@ -220,7 +220,7 @@ def follow_paper(
             )
             bar(1)
             r = reference.q[min(k + 1, len(reference) - 1)]
-            if lies(q, r) or not np.isfinite(v).all():
+            if lies(q, v, r):
                 break
     except KeyboardInterrupt:
         interrupted = True

@@ -30,9 +30,12 @@ GAP, HIGH = 0.08, 0.05  # interruptions shorter and lower than this are none [s,
 SHORTEST = 0.05  # a contact [s]
 RISE = 0.02  # a contact begins and ends with its points so little above their median height in it [m]
 EARLIER, SLOW = 0.06, 0.2  # a contact begins so much earlier while the points are low and slower than this [s, m/s]
+LIFTED, MOVED = 0.006, 0.015  # a contact ends when the held foot is so far above the ground or from its place [m]
 TOES = 0.05  # how far toes reach ahead of the ball [m]
 SETTLE = 1.5  # cut-off of the body's way to its feet [Hz]
 CUTOFF = 8.0  # of the whole motion [Hz]
+#: Of where the body goes only what is slower than SETTLE counts.
+ROUGHLY = FootLockSettings(rounds=1)
 #: With the body settled, legs reach for the floor and the root hardly moves.
 LEGS_ONLY = FootLockSettings(root=1.0)
 
@@ -87,10 +90,27 @@ def _tidy(on: Contacts, low: Array, speed: Array, fps: float) -> Contacts:
     return on
 
 
+def let_go(contacts: Contacts, feet: Array, height: Height | None) -> Contacts:
+    """Contacts (frames, feet, 4) of points (frames, feet, 4, 3) without beginnings and ends at which a pair is above
+    the ground or away from its place: what could not be held there does not stand there.
+    """
+    held, above = contacts.copy(), above_ground(feet, height)
+    for foot in range(held.shape[1]):
+        for pair in ([0, 1], [2, 3]):
+            way = feet[:, foot, pair, :2].mean(axis=1)
+            for first, end in runs(held[:, foot, pair[0]]):
+                moved = np.linalg.norm(way[first:end] - np.median(way[first:end], axis=0), axis=1)
+                stands = np.flatnonzero((above[first:end, foot, pair].min(axis=1) < LIFTED) & (moved < MOVED))
+                a, b = (first + stands[0], first + stands[-1] + 1) if len(stands) else (end, end)
+                held[first : a if first > 0 else first, foot, pair] = False
+                held[b if end < len(held) else end : end, foot, pair] = False
+    return held
+
+
 def settled(figure: Footed, q: Array, fps: float, contacts: Contacts, height: Height | None) -> Array:
     """q with feet that stay where they stand, and a body that comes to them slowly."""
     model = figure.model
-    locked = lock_feet(figure, q, fps, contacts=contacts, height=height)
+    locked = lock_feet(figure, q, fps, contacts=contacts, settings=ROUGHLY, height=height)
     move = difference(model, q, locked.q)
     move[:, 6:] = 0.0
     body = integrate(model, q, low_pass(move, fps, SETTLE), 1.0)
@@ -131,4 +151,6 @@ def make_reference(figure: Footed, q: Array, fps: float, dt: float, ground: Grou
     motion = trajectory(model, still, fps, dt, CUTOFF)
     nearest = np.clip(np.round(motion.time * fps).astype(int), 0, len(still) - 1)
     points = contact_points(model, figure.soles)
-    return Reference(model, dt, motion.q, motion.v, motion.a, points, schedule(points, contacts)[nearest])
+    feet = sole_points(model, list(figure.soles.values()), motion.q)
+    held = let_go(contacts[nearest], feet, height)
+    return Reference(model, dt, motion.q, motion.v, motion.a, points, schedule(points, held))

@@ -117,15 +117,16 @@ class Reference:
 
     def share(self, ramp: float, early: float = 0.0) -> Array:
         """(n, points): 0 where a point is not meant to bear, rising to 1 within ``ramp`` seconds of touch-down and
-        falling as
-        much before lift-off; just below 0 for ``early`` seconds before touch-down, where it may bear if it happens
-        to touch."""
+        falling as much before lift-off, if there are others that the load comes from or goes to (not into or out of
+        flight); just below 0 for ``early`` seconds before touch-down, where it may bear if it happens to touch."""
         steps = max(ramp / self.dt, 1.0)
+        flies: NDArray[np.bool_] = np.logical_not(np.logical_or.reduce(self.contact, axis=1))
         out = np.zeros(self.contact.shape)
         for p in range(len(self.points)):
             for start, stop in runs(self.contact[:, p]):
-                up = np.arange(1, stop - start + 1) / steps if start else np.ones(stop - start)
-                down = np.arange(stop - start, 0, -1) / steps if stop < len(self) else np.ones(stop - start)
+                up = np.arange(1, stop - start + 1) / steps if start and not flies[start - 1] else np.ones(stop - start)
+                gives = stop < len(self) and not flies[stop]
+                down = np.arange(stop - start, 0, -1) / steps if gives else np.ones(stop - start)
                 out[start:stop, p] = np.minimum(1.0, np.minimum(up, down))
                 before = slice(max(start - round(early / self.dt), 0), start)
                 out[before, p] = np.where(self.contact[before, p], out[before, p], -0.02)

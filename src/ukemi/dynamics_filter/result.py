@@ -35,10 +35,13 @@ class Quality:
     largest
     ground force along the normal, mean over 10 ms with impulses, as a plate shows it; impulse_ns: largest in a step
     [N s].
-    friction_use: largest ratio of level to normal force of a point.
+    friction_use: largest ratio of level to normal force of a point. contact_bw: by how much a point pulls at the floor
+    or its force leaves the friction cone, at most, in body weights; contact_gap_mm: how far from the floor a point
+    that bears is, at most.
     Before: the same of the clip. feasible_shift_cm: how far the centre of mass has to move for any motion on these
     footholds
     to be possible. realtime_factor: seconds of motion per second of computing.
+    pace: how fast the clip was played, 1 as its file says.
     """
 
     fell: bool
@@ -54,11 +57,14 @@ class Quality:
     peak_bw: float
     impulse_ns: float
     friction_use: float
+    contact_bw: float
+    contact_gap_mm: float
     skate_before_mm: float
     penetration_before_mm: float
     float_before_mm: float
     feasible_shift_cm: float
     realtime_factor: float
+    pace: float = 1.0
 
     def as_dict(self) -> dict[str, object]:
         return asdict(self)

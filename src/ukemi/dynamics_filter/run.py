@@ -14,6 +14,8 @@ from ukemi.model.arrays import Array
 
 #: The run ends when the pelvis is this far from its reference [m], [rad]: what follows is lying on the floor.
 DOWN_HEIGHT, DOWN_TURN = 0.3, np.deg2rad(45)
+#: Nor do people move their joints faster than this [rad/s]: legs that are torn out straight by feet that stand.
+FASTEST = 100.0
 
 
 class Run:
@@ -37,10 +39,11 @@ class Run:
         self.fell_at = None if at is None else float(at * reference.dt)
 
 
-def lies(q: Array, wanted: Array) -> bool:
-    """Whether a figure whose state is q lies on the floor, where it should be as wanted."""
+def lies(q: Array, v: Array, wanted: Array) -> bool:
+    """Whether a figure lies on the floor (or has lost all hold), where it should be as wanted."""
     turn = 2 * float(np.arccos(np.minimum(1.0, abs(q[3:7] @ wanted[3:7]))))
-    return bool(not np.isfinite(q).all() or abs(q[2] - wanted[2]) > DOWN_HEIGHT or turn > DOWN_TURN)
+    stands = abs(q[2] - wanted[2]) <= DOWN_HEIGHT and turn <= DOWN_TURN and np.abs(v).max() < FASTEST
+    return not stands
 
 
 def run_to_the_end(follower: Follower, reference: Reference, bar: Callable[[float], None]) -> Run:
@@ -53,9 +56,9 @@ def run_to_the_end(follower: Follower, reference: Reference, bar: Callable[[floa
             bar(CHUNK)
             if int(chunks[-1]["steps"]) < len(chunks[-1]["q"]):
                 break  # no longer finite
-            q, _ = follower.core.state()
+            q, v = follower.core.state()
             k = min(follower.step, len(reference) - 1)
-            if lies(q, reference.q[k]):
+            if lies(q, v, reference.q[k]):
                 break
     except KeyboardInterrupt:
         interrupted = True

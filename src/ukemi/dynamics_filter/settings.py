@@ -18,7 +18,8 @@ class Settings:
     joint_kp, joint_kd: local feedback of [DF03] eq. 39 [1/s^2, 1/s]. limb, spine, toes: weights of joint accelerations.
     root_weight, root_kp, root_kd: orientation of the pelvis; place_weight: its place.
     com_*: centre of mass; spin_*: angular momentum about it; swing_*: soles in the air, per point; land_*: soles that
-    should be down. plan_*: weights of the plan, per unit mass. step_*: foot placement by the capture-point error.
+    should be down; brake_weight: soles that slow down before the floor. plan_*: weights of the plan, per unit mass
+    (plan_height, plan_climb: upwards). step_*: foot placement by the capture-point error.
     early: seconds before its time that a point may bear if it touches the floor.
     ramp: seconds in which a point takes up or gives away its share of the load.
     """
@@ -48,21 +49,25 @@ class Settings:
     swing_weight: float = 200.0 / 3
     swing_kp: float = 900.0
     swing_kd: float = 60.0
-    land_weight: float = 1000.0 / 3
+    land_weight: float = 1000.0
     land_kp: float = 1600.0
     land_kd: float = 80.0
-    land_depth: float = 0.003
-    land_time: float = 0.02
+    land_depth: float = 0.001
+    land_time: float = 0.015
+    land_speed: float = 0.4
+    brake_weight: float = 1000.0
     near: float = 0.05
-    stick: float = 50.0
+    stick: float = 100.0
     limit_time: float = 0.02
     plan_place: float = 100.0
     plan_velocity: float = 10.0
+    plan_height: float = 100.0
+    plan_climb: float = 10.0
     plan_spin: float = 100.0
     plan_turn: float = 1000.0
-    plan_force: float = 1e-6
+    plan_force: float = 4e-4
     plan_last: float = 10.0
-    ramp: float = 0.06
+    ramp: float = 0.1
     early: float = 0.02
     step_gain: float = 0.7
     step_limit: float = 0.12
@@ -90,19 +95,18 @@ class Settings:
                 *(self.dt, self.friction, self.regularisation),
                 *(self.com_weight, kp, kd, self.spin_weight, k),
                 *(self.swing_weight, self.swing_kp, self.swing_kd),
-                *(self.land_weight, self.land_kp, self.land_kd, self.land_depth, self.land_time, self.near),
+                *(self.land_weight, self.land_kp, self.land_kd, self.land_depth, self.land_time, self.land_speed),
+                *(self.brake_weight, self.near),
                 *(self.stick, self.limit_time),
             ]
         )
 
     def of_plan(self) -> Array:
-        """Weights of the core's plan: place, velocity, spin, turn, force (per second), and the factor of the last
-        state.
-        """
-        per_second = (
-            np.array([self.plan_place, self.plan_velocity, self.plan_spin, self.plan_turn, self.plan_force]) / 0.04
-        )
-        return np.array([*per_second, self.plan_last])
+        """Weights of the core's plan, per second: of the state (12), of forces; then the factor of the last state."""
+        level, height = (self.plan_place, self.plan_velocity), (self.plan_height, self.plan_climb)
+        course = [[way, way, up] for way, up in zip(level, height, strict=True)]
+        state = [*course[0], *course[1], *[self.plan_spin] * 3, *[self.plan_turn] * 3]
+        return np.array([*np.array([*state, self.plan_force]) / 0.04, self.plan_last])
 
 
 #: What `filter_motion` uses first.

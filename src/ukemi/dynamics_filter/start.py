@@ -5,22 +5,28 @@ from __future__ import annotations
 import numpy as np
 
 from ukemi.dynamics.forward import mass_matrix
-from ukemi.dynamics.kinematics import integrate, jacobian
+from ukemi.dynamics.kinematics import integrate, jacobian, link_poses
 from ukemi.dynamics_filter.reference import Reference
 from ukemi.model.arrays import Array
 
 ROUNDS = 8
 #: Points farther than this from the floor are not pulled to it [m].
 REACH = 0.02
+#: How long after its beginning the velocity of a flight is taken [s].
+FLIGHT = 0.08
+GRAVITY = np.array([0.0, 0.0, -9.81])
 
 
 def standing_start(reference: Reference, normal: Array, offset: float) -> tuple[Array, Array]:
     """q and v nearest to the reference's first (in the metric of the inertia matrix) in which scheduled points stand.
 
-    What is not scheduled and below the floor is lifted with the whole body.
+    What is not scheduled and below the floor is lifted with the whole body. One that begins in the air flies as it does
+    a little later: smoothing bends the ends of a motion straight.
     """
     model, points = reference.model, reference.points
     q, v = reference.q[0].copy(), reference.v[0].copy()
+    if not reference.contact[0].any():
+        v += _as_it_flies(reference)
     bears = np.flatnonzero(reference.contact[0] & ~points.tip)
     for _ in range(ROUNDS):
         above = points.in_world(model, q) @ normal - offset
@@ -39,6 +45,22 @@ def standing_start(reference: Reference, normal: Array, offset: float) -> tuple[
         J = np.concatenate([jacobian(model, q, model.link_names[points.links[p]], points.places[p])[:3] for p in near])
         v = v + _least(mass_matrix(model, q), J, -J @ v)
     return q, v
+
+
+def _as_it_flies(reference: Reference) -> Array:
+    """Change of the base's first velocity that gives centre of mass and angular momentum their course in the air."""
+    model, q = reference.model, reference.q[0]
+    lands = np.flatnonzero(reference.contact.any(axis=1))
+    later = min(int(lands[0]) if len(lands) else len(reference) - 1, round(FLIGHT / reference.dt))
+    change = reference.centroid[later, 3:] - reference.centroid[0, 3:]
+    change[:3] -= later * reference.dt * GRAVITY
+    R, M = link_poses(model, q)[0, :3, :3], mass_matrix(model, q)
+    arm = np.array([M[5, 1], M[3, 2], M[4, 0]]) / model.mass  # of the centre of mass, in the base's frame
+    inertia = M[3:6, 3:6] - model.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))
+    out = np.zeros(model.nv)
+    out[3:6] = np.linalg.solve(inertia, model.mass * (R.T @ change[3:]))
+    out[:3] = R.T @ change[:3] - np.cross(out[3:6], arm)
+    return out
 
 
 def _least(M: Array, J: Array, wanted: Array) -> Array:

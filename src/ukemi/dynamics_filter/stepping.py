@@ -39,17 +39,41 @@ class Step:
         smooth = s**3 * (10 - 15 * s + 6 * s * s)
         return self.before + smooth * (self.after - self.before) + np.array([0, 0, 4 * LIFT * s * (1 - s)])
 
+    def rate(self, t: float) -> Array:
+        """How fast the shift changes [m/s]."""
+        s = float(np.clip((t - self.start) / SWING, 0, 1))
+        speed = 30 * s * s * (1 - s) ** 2
+        return (speed * (self.after - self.before) + np.array([0, 0, 4 * LIFT * (1 - 2 * s) * (0 < s < 1)])) / SWING
+
 
 def outside(points: Array, xi: Array) -> float:
-    """How far xi (2,) is outside of the hull of points (n, 2); negative inside. Infinite without points."""
-    if len(points) < 3:
+    """How far xi (2,) is outside of the hull of points (n, 2); negative inside. Infinite if they span no area."""
+    x, y = float(xi[0]), float(xi[1])
+    corners = hull([(float(px), float(py)) for px, py in points])
+    if len(corners) < 3:
         return np.inf
-    from scipy.spatial import ConvexHull, QhullError
+    far = -np.inf
+    for (ax, ay), (bx, by) in zip(corners, corners[1:] + corners[:1], strict=True):
+        nx, ny = by - ay, ax - bx  # outwards: the corners run anticlockwise
+        far = max(far, ((x - ax) * nx + (y - ay) * ny) / (nx * nx + ny * ny) ** 0.5)
+    return far
 
-    try:
-        return float((ConvexHull(points).equations @ np.append(xi, 1)).max())
-    except QhullError:
-        return np.inf
+
+def hull(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """Corners of the convex hull, anticlockwise (Andrew's monotone chain)."""
+
+    def chain(ordered: list[tuple[float, float]]) -> list[tuple[float, float]]:
+        out: list[tuple[float, float]] = []
+        for x, y in ordered:
+            while len(out) > 1 and (
+                (out[-1][0] - out[-2][0]) * (y - out[-2][1]) <= (out[-1][1] - out[-2][1]) * (x - out[-2][0])
+            ):
+                out.pop()
+            out.append((x, y))
+        return out[:-1]
+
+    ordered = sorted(set(points))
+    return chain(ordered) + chain(ordered[::-1])
 
 
 def plan_step(

@@ -57,14 +57,20 @@ class Plan:
 
 
 def knots(contact: NDArray[np.bool_], first: int, last: int, grid: int) -> NDArray[np.intp]:
-    """Steps at which intervals begin and end: changes of contact, and a grid; none closer than a third of the grid."""
+    """Steps at which intervals begin and end: changes of contact, and a grid between them.
+
+    Changes closer than a third of the grid to the one before are left out, except into and out of flight: pushing a few
+    hundredths of a second less makes a jump too low.
+    """
     seen = contact[first:last]
     changes = first + 1 + np.flatnonzero((seen[1:] != seen[:-1]).any(axis=1))
+    bears: NDArray[np.bool_] = np.logical_or.reduce(contact, axis=1)
     marks = [first]
     for step in sorted({*changes.tolist(), last}):
-        gap = step - marks[-1]
-        if gap < grid // 3 and step != last:
+        flight = step < len(contact) and bears[step] != bears[step - 1]
+        if step - marks[-1] < grid // 3 and step != last and not flight:
             continue
+        gap = step - marks[-1]
         parts = max(round(gap / grid), 1)
         marks.extend(marks[-1] + np.round(np.arange(1, parts + 1) * gap / parts).astype(int))
     return np.array(marks, dtype=np.intp)

@@ -218,31 +218,34 @@ def _follow(
     """Damped least squares, all frames at once: sum w |target - p|^2 + |stay (q - start)|^2."""
     stay = np.array([s.root if column < 6 else s.joints for column in columns])
     for _ in range(s.iterations):
-        J, p = _point_jacobians(model, soles, q)
+        J, p = _point_jacobians(model, soles, q, columns)
         root = np.sqrt(weights)
         sunk = above_ground(p, height) < 0.0
         root[..., 2] = np.where(sunk, 1.0, root[..., 2])  # what is in the ground has to rise
-        J = root.reshape(len(q), -1)[:, :, None] * J[:, :, columns]
+        J = root.reshape(len(q), -1)[:, :, None] * J
         e = (root * (targets - p)).reshape(len(q), -1)
         away = difference(model, start, q)[:, columns]
-        H = np.einsum("fri,frj->fij", J, J) + np.diag(stay**2)
-        g = np.einsum("fri,fr->fi", J, e) - stay**2 * away
+        H = J.swapaxes(1, 2) @ J + np.diag(stay**2)
+        g = (J.swapaxes(1, 2) @ e[..., None])[..., 0] - stay**2 * away
         step = np.zeros((len(q), model.nv))
         step[:, columns] = np.linalg.solve(H, g[..., None])[..., 0]
         q = integrate(model, q, step, 1.0)
     return q
 
 
-def _point_jacobians(model: Model, soles: list[Sole], q: Array) -> tuple[Array, Array]:
-    """(frames, 3 per point, nv) and the points (frames, feet, 4, 3)."""
+def _point_jacobians(model: Model, soles: list[Sole], q: Array, columns: list[int]) -> tuple[Array, Array]:
+    """(frames, 3 per point, columns) and the points (frames, feet, 4, 3)."""
     X = link_poses(model, q)
     rows, places = [], []
     for sole in soles:
         X_WL = X[:, model.link_index(sole.link)]
-        J = jacobian(model, q, sole.link)
+        J = jacobian(model, q, sole.link)[:, :, columns]
         r = np.einsum("fij,pj->fpi", X_WL[:, :3, :3], sole.points)
         # velocity of a point: v + w x r
-        rows.append(J[:, None, :3] + np.cross(np.moveaxis(J[:, None, 3:], -1, -2), r[:, :, None]).swapaxes(-1, -2))
+        x, y, z = (r[:, :, k, None] for k in range(3))
+        w = J[:, None, 3:]
+        turn = [w[:, :, 1] * z - w[:, :, 2] * y, w[:, :, 2] * x - w[:, :, 0] * z, w[:, :, 0] * y - w[:, :, 1] * x]
+        rows.append(J[:, None, :3] + np.stack(turn, axis=2))
         places.append(r + X_WL[:, None, :3, 3])
     J_points = np.concatenate(rows, axis=1)
-    return J_points.reshape(len(q), -1, model.nv), np.stack(places, axis=1)
+    return J_points.reshape(len(q), -1, len(columns)), np.stack(places, axis=1)

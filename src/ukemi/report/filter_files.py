@@ -76,7 +76,10 @@ def write_report(result: FilterResult, path: str | Path, animation: Path | None 
         ("largest vertical force", f"{q.peak_bw:.2f} body weights (mean over 10 ms)", "1.0 to 1.3 in walking"),
         ("largest impulse in a step", f"{q.impulse_ns:.2f} N s", ""),
         ("friction in use", f"{q.friction_use:.2f}", "below the ground's coefficient"),
+        ("pull at the floor, or force outside of the cone", f"{q.contact_bw:.1e} body weights", "none"),
+        ("distance from the floor of points that bear", f"{q.contact_gap_mm:.2f} mm", "at most 1 mm"),
         ("the clip before filtering", f"{q.feasible_shift_cm:.1f} cm from possible", "centre of mass, given footholds"),
+        ("pace", f"{q.pace:g} of the file's frame rate", "below 1: at its own it is farther from possible, and falls"),
         ("speed", f"{q.realtime_factor:.1f} times real time", ""),
     ]
     cells = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td><td>{escape(c)}</td></tr>" for a, b, c in rows)
