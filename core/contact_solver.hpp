@@ -313,13 +313,8 @@ private:
             const int count = columns_of(g);
             if (count > 0) coordinates(g, base_.data() + g.row, z0_.data() + c);
             for (int j = 0; j < count; ++j, ++c) {
-                const double* e = column_of(g, j);
-                for (int r = 0; r < n_; ++r) {
-                    const double* row = B_ + r * n_ + g.row;
-                    double s = 0;
-                    for (int i = 0; i < g.rows; ++i) s += row[i] * e[i];
-                    BE_[static_cast<std::size_t>(r * k_ + c)] = s;
-                }
+                const Few e(column_of(g, j), g.rows);
+                for (int r = 0; r < n_; ++r) BE_[static_cast<std::size_t>(r * k_ + c)] = e.times(B_ + r * n_ + g.row, 1);
             }
         }
         int row = 0;
@@ -337,11 +332,8 @@ private:
                     for (int i = 0; i < g.rows; ++i) r += d[i] * (wanted(g, i) - u_free_[static_cast<std::size_t>(g.row + i)]);
                 }
                 rhs_[static_cast<std::size_t>(row)] = r;
-                for (int col = 0; col < k_; ++col) {
-                    double s = 0;
-                    for (int i = 0; i < g.rows; ++i) s += d[i] * BE_[static_cast<std::size_t>((g.row + i) * k_ + col)];
-                    A_[static_cast<std::size_t>(row * k_ + col)] = s;
-                }
+                const Few few(d, g.rows);
+                for (int col = 0; col < k_; ++col) A_[static_cast<std::size_t>(row * k_ + col)] = few.times(BE_.data() + g.row * k_ + col, k_);
                 if (slipping(g, j))
                     for (int i = 0; i < count; ++i) A_[static_cast<std::size_t>(row * k_ + row - j + i)] += patches[static_cast<std::size_t>(g.index)].S[j * count + i];
             }
@@ -372,6 +364,20 @@ private:
         *z++ = t[0], *z++ = t[1];
         if (p.kind != Shape2::point || p.grip != Grip::stick) *z = t[2];
     }
+    /// The entries of a short vector that are not zero: most conditions hold single motions.
+    struct Few {
+        int count = 0, at[most_rows];
+        double value[most_rows];
+        Few(const double* x, int n) {
+            for (int i = 0; i < n; ++i)
+                if (x[i] != 0) at[count] = i, value[count++] = x[i];
+        }
+        double times(const double* x, int stride) const {
+            double s = 0;
+            for (int i = 0; i < count; ++i) s += value[i] * x[at[i] * stride];
+            return s;
+        }
+    };
     bool slipping(const Group& g, int j) const { return g.kind == GroupKind::patch && j >= patches[static_cast<std::size_t>(g.index)].held; }
     int columns_of(const Group& g) const {
         if (g.kind == GroupKind::patch) return patches[static_cast<std::size_t>(g.index)].k;
