@@ -165,14 +165,17 @@ private:
             for (int k = near_count_; k-- > 0;)  // the nearest last: its gap is the key's
                 add(s, local, s.radius, near_[k].normal, near_[k].gap, key + i, margin, surface, f.material, f.velocity);
         }
-        if (count < 2) return;
         auto between = [&](const Vec3<double>& local, const Vec3<double>& normal, double g) {
             const double least = gap[static_cast<std::size_t>(key + count)];
             add(s, local, s.radius, normal, g, key + count, margin, surface, f.material, f.velocity);
             gap[static_cast<std::size_t>(key + count)] = std::fmin(least, g);
         };
-        peaks_against(s, P, world_corners, f, index, margin, between);
-        ridges_against(s, P, world_corners, f, index, margin, between);
+        if (count > 1) peaks_against(s, P, world_corners, f, index, margin, between);
+        if (count > 1) ridges_against(s, P, world_corners, f, index, margin, between);
+        for (int i = 0; i <= count; ++i) {  // points share these: one that is hardly inside must not hide how deep another goes
+            double& g = gap[static_cast<std::size_t>(key + i)];
+            if (g < 0 && g > -hardly_inside) g = 0;
+        }
     }
 
     /// Points of a field that a box over x and y covers: first and last index of each.
@@ -433,6 +436,7 @@ private:
     Vec<char> moved_;
     Vec<Meeting> meetings_;
     // height fields: how high they are; planes of the solids' faces and ends of their edges; what a ball is near
+    static constexpr double hardly_inside = 1e-4;  // [m]
     static constexpr int most_near = 4;
     static constexpr double same_normal = 0.9999;  // as in a patch
     Vec<double> top_;
