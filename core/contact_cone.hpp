@@ -47,10 +47,9 @@ public:
     void solve(const RowSystem& rows) {
         best_ = INFINITY;
         kept_.assign(3 * cones_.size() + equal_.size(), 0.0);
-        for (const double near : {static_cast<double>(INFINITY), 1e-2, 1e-1, 1e-4, 0.0}) {
-            follow_path(rows, near);
-            if (best_ < tolerable) break;
-        }
+        for (const double far : {1.0, 30.0, 0.03})
+            for (const double near : {static_cast<double>(INFINITY), 1e-3, 1e-4, 1e-2, 1e-1})
+                if (best_ >= tolerable) follow_path(rows, far, near);
         restore();
     }
     /// Force (f_x, f_y, f_n) of the i-th point or stop; force of the i-th equal row.
@@ -73,7 +72,7 @@ private:
     };
     struct Equal { int at, row; double target, force; };
     static constexpr double smooth = 1e-9;    // friction below this is none
-    static constexpr int most_steps = 50, patience = 12;
+    static constexpr int most_steps = 90, patience = 12;  // a path with |u_t| kept goes slowly
     static constexpr double slow = 1e-3;      // [m/s]: directions of slower slip count less
     static constexpr double enough = 1e-13, tolerable = 1e-10;  // ends the path; is a solution
 
@@ -96,7 +95,7 @@ private:
         w[0] += x, w[1] += y, w[2] += n, w[3] += c.y * n, w[4] -= c.x * n, w[5] += c.x * y - c.y * x;
     }
 
-    void start(const RowSystem& rows) {
+    void start(const RowSystem& rows, double far) {
         speed_ = 1e-9;
         double response = 1e-300;
         for (Cone& c : cones_) {
@@ -114,17 +113,17 @@ private:
         }
         force_ = speed_ / response;
         for (Cone& c : cones_)
-            for (int i = 0; i < 3; ++i) c.s[i] = i == 0 ? speed_ : 0.0, c.z[i] = i == 0 ? force_ : 0.0;
+            for (int i = 0; i < 3; ++i) c.s[i] = i == 0 ? far * speed_ : 0.0, c.z[i] = i == 0 ? far * force_ : 0.0;
         for (Equal& e : equal_) e.force = 0;
         y_.assign(static_cast<std::size_t>(freedoms_), 0.0);
     }
-    /// near: share of the start at which |u_t| joins Newton's steps.
-    void follow_path(const RowSystem& rows, double near) {
-        start(rows);
+    /// far: how far out the path starts; near: share of the start at which |u_t| joins Newton's steps.
+    void follow_path(const RowSystem& rows, double far, double near) {
+        start(rows, far);
         const auto n = static_cast<std::size_t>(freedoms_), all = n + equal_.size();
         step_.resize(all), rest_.resize(n), equal_left_.resize(equal_.size());
         double reached = 1, lowest = INFINITY;
-        for (int step = 0, best_step = 0; step < most_steps && step < best_step + patience; ++step) {
+        for (int step = 0, best_step = 0; step < most_steps && step < best_step + (std::isinf(near) ? patience : most_steps); ++step) {
             const double gap = residuals(rows, reached < near);
             reached = quality(gap);
             if (!std::isfinite(reached)) break;

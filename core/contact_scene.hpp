@@ -74,7 +74,7 @@ struct Certificate {
 struct StepReport {
     Certificate certificate;
     int solves = 0, trials = 0;   ///< contact problems; hypotheses tried
-    int swept = 0, exact = 0;     ///< problems whose hypotheses came from sweeps over the points; that only those solved
+    int swept = 0, exact = 0;     ///< problems whose hypotheses came from the cone problem; that only it solved
     int impacts = 0, splits = 0;
     bool valid = true;
     double restitution_kept = 1;  ///< below 1: Newton's law would have gained energy and was scaled down

@@ -163,7 +163,8 @@ private:
         const double* free = u_free_.data() + g.row;
         if (g.kind == GroupKind::stop) {
             StopState& s = stops[static_cast<std::size_t>(g.index)];
-            s.on = free[0] < s.target;
+            const StopMemory* memory = impact ? nullptr : remembered(s);
+            s.on = memory ? memory->w > 0 : free[0] < s.target;
         }
         if (g.kind != GroupKind::patch) return;
         Patch& p = patches[static_cast<std::size_t>(g.index)];
@@ -212,6 +213,11 @@ private:
             if (m.a == p.link_a && m.b == p.link_b) return &m;
         return nullptr;
     }
+    const StopMemory* remembered(const StopState& s) const {
+        for (const StopMemory& m : stop_memory_)
+            if (m.stop == s.stop && m.sign == s.sign) return &m;
+        return nullptr;
+    }
     /// The forces of the last step, from which hypotheses correct: what they leave open stays as it was.
     void start_from_memory(RowSystem& rows) {
         base_.assign(static_cast<std::size_t>(n_), 0.0);
@@ -220,9 +226,8 @@ private:
             double* w = base_.data() + g.row;
             if (g.kind == GroupKind::loop && loop_memory_.size() == loop_w.size()) std::copy_n(loop_memory_.begin() + loop_row[static_cast<std::size_t>(g.index)], g.rows, w);
             if (g.kind == GroupKind::stop) {
-                const StopState& s = stops[static_cast<std::size_t>(g.index)];
-                for (const StopMemory& k : stop_memory_)
-                    if (k.stop == s.stop && k.sign == s.sign) w[0] = k.w;
+                const StopMemory* k = remembered(stops[static_cast<std::size_t>(g.index)]);
+                if (k) w[0] = k->w;
             }
             if (g.kind != GroupKind::patch) continue;
             const Patch& p = patches[static_cast<std::size_t>(g.index)];

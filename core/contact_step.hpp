@@ -372,7 +372,7 @@ private:
                 p.target[2] += total[0] / static_cast<double>(p.points.size());
             }
             for (PatchPoint& c : p.points) c.target = normal_velocity(p.target, c);
-            p.stops_below = std::fmax(1e-9, 5 * p.material.mu_s * g_ * t);
+            p.stops_below = 5 * p.material.mu_s * std::fmax(g_, 1.0) * t;
         }
         for (StopState& s : solver_.stops) {
             const auto i = static_cast<std::size_t>(s.stop), plain = scene_.stops.size();

@@ -231,9 +231,6 @@ def test_a_ball_on_the_peak_of_a_height_field(height: float) -> None:
         lowest = min(lowest, world.energy())
 
 
-@pytest.mark.xfail(
-    reason="penetration is taken back within a step however short: what is a micrometre inside is thrown out"
-)
 def test_a_rule_that_divides_a_step_does_not_throw_what_rests() -> None:
     world = loose([uk.Box((0.2, 0.2, 0.2))], uk.Ground(), mass=1.0, q=(0, 0, 0.1 - 1e-6, 1, 0, 0, 0))
     world.when(lambda w: w.time - (0.01 - 1e-9), lambda w: None, "nothing")

@@ -40,7 +40,6 @@ def test_a_stack_of_boxes_stands_still() -> None:
     assert ground.normal_force == pytest.approx(10 * 9.81, rel=1e-9)
 
 
-@pytest.mark.xfail(run=False, reason="near rest single steps take a second: too slow to wait for")
 def test_a_damped_figure_comes_to_rest_without_jitter() -> None:
     world = lying()
     sim = uk.Simulation(world, 2e-3)

@@ -82,7 +82,8 @@ class Certificate:
         approach: fastest approach left at a touching point [m/s].
         complementarity: speed at which a contact parts that still pushes [m/s].
         cone: friction outside the cone, as a share of the normal force.
-        dissipation: how far slipping friction is from opposing the slip (share).
+        dissipation: how far slipping friction is from opposing the slip (share); below 1 mm/s in proportion to the
+            speed, so that power counts; slip below 10 um/s is rest.
         pressure: distance of a centre of pressure outside its hull [m].
         valid: all of them are within rounding (1e-6; dissipation 1e-5).
     """
@@ -122,8 +123,8 @@ class ContactReport:
         certificate: how exactly the conditions hold.
         trace: hypotheses tried in the last time step (kept when the simulation was made with trace=True).
         solves, trials: contact problems solved, and hypotheses they took together.
-        swept: problems whose hypotheses were suggested by sweeps over all points, because the transitions of the papers
-            led nowhere; exact: those that only the sweeps themselves solved.
+        swept: problems whose hypotheses came from the cone problem over all points, because the transitions of the
+            papers led nowhere; exact: those that only the cone problem itself solved.
         impacts, splits: velocity jumps; steps divided at a touch-down.
         restitution_kept: below 1, Newton's law of restitution would have gained energy in an impact (friction that
             grips, Kane and Levinson), and restitution was reduced to this share.

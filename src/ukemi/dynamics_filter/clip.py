@@ -49,14 +49,15 @@ def filter_motion(
     Args:
         clip: a motion, or its file.
         model: whose motion it is to be; by default the person in the clip (`figure_from_clip`), else the clip is
-        retargeted.
+            retargeted.
         terrain: the ground, level by default; a slope leans its normal, a treadmill has a velocity. Its friction
-        counts.
+            counts.
         preview: seconds that the filter looks ahead; 0: none, as in [DF03]; infinity: the whole clip is planned first.
         solver: "qp", or "paper" for the filter of [DF03] VII as printed (`ukemi.dynamics_filter.paper`).
         settings: gains and weights; by default `STANDARD`; if the figure falls also `LOOSE` and
             `SAFE`, and the longest run counts.
-        mass, height: of the person in the clip [kg], [m].
+        mass: of the person in the clip [kg].
+        height: of the person in the clip [m].
         pace: how fast the clip is played: 0.5 for one whose frame rate is twice the true one. By default 1; if the
             figure falls and another pace is clearly nearer to possible (`ukemi.dynamics_filter.pace`), that one.
         progress: whether a bar is shown on a terminal.

@@ -68,7 +68,8 @@ class DynamicsFilter:
         settings: gains and weights.
         terrain: the ground; level by default.
         soles: where its feet touch, if its shapes do not tell (`ukemi.motion.humanoid.model_soles`).
-        q, v: first state; by default the first frame's.
+        q: first configuration; by default the first frame's.
+        v: first velocity; by default the first frame's.
         stepping: whether a foot may be moved on purpose when the figure would fall.
     """
 
