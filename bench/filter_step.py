@@ -28,7 +28,7 @@ def main(rounds: int = 100) -> None:
             figure.step(wanted)
         blocks.append((time.process_time() - start) / 100)
     best = 1e6 * min(blocks)
-    print(f"{best:.0f} us of processor time in DynamicsFilter.step, plans included (mean of 100, best of {len(blocks)})")
+    print(f"{best:.0f} us of processor time in DynamicsFilter.step, plans included (best of {len(blocks)})")
 
 
 if __name__ == "__main__":
