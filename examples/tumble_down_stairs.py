@@ -46,6 +46,7 @@ def main() -> None:
             times.append(world.time)
     hips = [float(X[0, 2, 3]) for X in (poses[0], poses[-1])]
     print(f"{met} impacts; hips from {hips[0]:.2f} to {hips[1]:.2f} m; {invalid} steps without certificate")
+    assert invalid == 0
     print(f"energy never rises by more than {rise:.1e} J; deepest contact {1e3 * depth:.2f} mm")
     assert hips[1] < hips[0] - 1.0
     assert rise < 0.1
