@@ -1,4 +1,4 @@
-// Small dense systems: LU with row exchanges, and the square root of a symmetric one.
+// Small dense systems: LU with row exchanges.
 #pragma once
 #include <algorithm>
 #include <cmath>
