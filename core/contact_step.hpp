@@ -38,7 +38,7 @@ public:
         for (int part = 0; left > 0; ++part) {
             elapsed_ = h - left;
             impact(q, v, h);
-            double t = left, low = 0;
+            double t = left;
             std::copy(q, q + nq_, q_start_.begin()), std::copy(v, v + nv_, v_start_.begin());
             gap_start_ = detector_.gap, found_start_ = detector_.found;
             curved_before_ = curved_error_;
@@ -47,12 +47,15 @@ public:
                 smooth(t, h, q_start_.data(), v_start_.data(), tau, external, gravity, q, v);
                 place_bodies(q);
                 detector_.look(poses_.data(), margin);
-                const double shorter = part + 1 < most_parts && attempt < 12 ? first_touch(t, low, q) : t;
+                const bool may_divide = part + 1 < most_parts && attempt < 12;
+                double shorter = may_divide ? first_touch(t, q) : t;
+                if (may_divide && !solver_.certificate.holds() && t > h / most_halves) shorter = std::fmin(shorter, 0.5 * t);  // another problem
                 if (shorter >= t) break;
                 t = shorter;
             }
             if (t < left) ++report.splits;
             left = t < left ? left - t : 0.0;
+            report.certificate.include(solver_.certificate);
             touch(q, v);
             solver_.remember();
             keep_forces(t, h);
@@ -102,6 +105,7 @@ private:
     static constexpr double push_out_time = 1e-3;  // or that this time does, when steps are shorter [s]
     static constexpr double negligible = 1e-7;  // change of velocity products [1/s^2] that a second pass would correct: 1e-10 of g in a step
     static constexpr int most_bends = 8;        // corrections of a step that ends beyond a limit on several freedoms
+    static constexpr double most_halves = 32;   // a step whose contacts have no valid solution is halved, down to this share
     static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
 
     bool same_state(const double* q, const double* v) const {
@@ -143,13 +147,13 @@ private:
         for (std::size_t i = 0; i < curved_error_.size(); ++i) curved_touched_[i] = curved_error_[i] >= -stop_reach;
     }
     /// A shorter time at which the first new contact touches, or t if nothing went too deep.
-    double first_touch(double t, double& low, const double* q) {
+    double first_touch(double t, const double* q) {
         double best = t;
         auto consider = [&](double before, double after, double deep) {
             if (after >= -deep) return;
             if (!(before > 0)) before = deep;
             double share = std::isfinite(before) ? before / (before - after) : 0.5;
-            const double time = low + (t - low) * std::fmin(0.98, std::fmax(0.02, share));
+            const double time = t * std::fmin(0.98, std::fmax(0.02, share));
             best = std::fmin(best, time);
         };
         bool started = false;
@@ -422,6 +426,7 @@ private:
             }
             jump(v, h, keep = low, &gain);
         }
+        report.certificate.include(solver_.certificate);
         report.energy_lost -= gain;
         report.restitution_kept = std::fmin(report.restitution_kept, keep);
         std::copy(v_new_.begin(), v_new_.end(), v);
@@ -490,7 +495,5 @@ private:
     bool moving_at_end_ = false;
     double g_ = 9.81, h_ = 1, elapsed_ = 0;
 };
-
-inline ContactEngine* make_contact_engine(const Tree& tree, const ContactScene& scene) { return new Stepper(tree, scene); }
 
 UKEMI_END
