@@ -522,6 +522,7 @@ private:
         }
         return Check::none;
     }
+    static bool may_slip(const Patch& p) { return p.material.mu_d <= most_friction; }
     static bool bears(const Patch& p, int i) {
         if (p.grip == Grip::off) return false;
         return p.kind == Shape2::face || i == p.i || (p.kind == Shape2::line && i == p.j);
@@ -542,7 +543,7 @@ private:
         p.stuck |= p.grip == Grip::stick;
         switch (failed) {
             case Check::normal_force:  // [DF03] Table II: it may push when it slips; then it parts
-                if (p.material.mu_s > 0 && !p.slid_again) p.grip = Grip::slip, start_slip(p);
+                if (p.material.mu_s > 0 && !p.slid_again && may_slip(p)) p.grip = Grip::slip, start_slip(p);
                 else p.grip = Grip::off;
                 break;
             case Check::pressure: {  // [CC00] 4.4 (2): the nearest corner or side of the hull bears
@@ -587,7 +588,8 @@ private:
             case Check::approach:
                 if (bears(p, point)) break;
                 if (p.grip == Grip::off) {
-                    p.grip = p.material.mu_s > 0 && !p.stuck ? Grip::stick : Grip::slip;
+                    if (p.shape != Shape2::point) p.stuck = p.slid = p.slid_again = p.pivoted = false;  // this point alone has not been tried
+                    p.grip = (p.material.mu_s > 0 && !p.stuck) || !may_slip(p) ? Grip::stick : Grip::slip;
                     p.kind = Shape2::point, p.i = point;
                 } else if (p.kind == Shape2::point) {
                     p.kind = Shape2::line, p.j = point;
