@@ -49,7 +49,7 @@ public:
                 detector_.look(poses_.data(), margin);
                 const bool may_divide = part + 1 < most_parts && attempt < 12;
                 double shorter = may_divide ? first_touch(t, q) : t;
-                if (may_divide && !solver_.certificate.holds() && t > h / most_halves) shorter = std::fmin(shorter, 0.5 * t);  // another problem
+                if (may_divide && !(solver_.certificate.holds() && passes_agree_) && t > h / most_halves) shorter = std::fmin(shorter, 0.5 * t);  // another problem
                 if (shorter >= t && may_divide && t < left && attempt < 9) shorter = almost_touch(t, h, q);
                 if (shorter == t) break;
                 t = std::fmin(shorter, left);
@@ -108,7 +108,7 @@ private:
     static constexpr int most_passes = 5;       // more than two where the second finds contacts that do something else
     static constexpr int most_bends = 8;        // corrections of a step that ends beyond a limit on several freedoms
     static constexpr double shortest_part = 1e-2;  // of a step, where it is divided at a touch-down
-    static constexpr double most_halves = 32;   // a step whose contacts have no valid solution is halved, down to this share
+    static constexpr double most_halves = 32;   // a step whose contacts have no valid solution, or none that its own velocity products lead to, is halved, down to this share
     static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
 
     bool same_state(const double* q, const double* v) const {
@@ -355,7 +355,8 @@ private:
                 speed = std::fmax(speed, std::fabs(mean)), change = std::fmax(change, std::fabs(v_new_[i] - v[i])), other = std::fmax(other, std::fabs(mean - v_at[i]));
                 v_mean_[i] = mean;
             }
-            if (speed * change < negligible || (pass > 0 && other < 0.1 * change)) break;  // velocity products hardly change
+            passes_agree_ = speed * change < negligible || (pass > 0 && other < 0.1 * change);  // velocity products hardly change
+            if (passes_agree_) break;
         }
         integrate(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
         for (int again = 0; again < most_bends && straighten(t); ++again) {
@@ -516,7 +517,7 @@ private:
     Vec<TraceEntry> trace_;
     Vec<Found> found_start_;
     Vec<double> q_seen_, v_seen_;
-    bool moving_at_end_ = false;
+    bool moving_at_end_ = false, passes_agree_ = true;
     double g_ = 9.81, h_ = 1, elapsed_ = 0;
 };
 
