@@ -269,7 +269,7 @@ private:
                 if (!stop_touched_[2 * i + static_cast<std::size_t>(side)]) continue;
                 const double sign = side ? -1.0 : 1.0;
                 rows_.add_stop(static_cast<int>(solver_.stops.size()), body_of_[static_cast<std::size_t>(s.iv)], s.iv, sign);
-                solver_.stops.push_back({static_cast<int>(i), sign, 0, 0, sign * v[s.iv], false, 0, 0});
+                solver_.stops.push_back({static_cast<int>(i), sign, 0, sign * v[s.iv], false, 0, 0});
             }
         }
         add_curved_stops(q, v);
@@ -295,7 +295,7 @@ private:
             g.kind = GroupKind::stop, g.index = static_cast<int>(solver_.stops.size());
             double u0;
             rows_.velocity(g, v, &u0);
-            solver_.stops.push_back({static_cast<int>(scene_.stops.size() + i), 1.0, 0, 0, u0, false, 0, 0});
+            solver_.stops.push_back({static_cast<int>(scene_.stops.size() + i), 1.0, 0, u0, false, 0, 0});
         }
     }
     /// Limits on several freedoms bend over a step: where one that pushes ends beyond, it must push more. True if any does.
