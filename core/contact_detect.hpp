@@ -112,7 +112,9 @@ public:
             const Separation s = separation(static_cast<std::size_t>(pair), X);
             meet(static_cast<std::size_t>(pair), X, s);
             const Vec3<double> n = normal_at(f, X);
-            if (meetings_.size() != 1 || dot(s.normal, n) < same_normal_near || norm(meetings_[0].at - surface_point(f, n, X)) > same_point_near) continue;  // another feature
+            if (meetings_.size() != 1) continue;
+            const double turned = norm(s.normal - n), moved = norm(meetings_[0].at - surface_point(f, n, X));
+            if (turned > jumps || moved > jumps_by || (turned < stays && moved < stays)) continue;
             const double start = f.gap;
             f = found_at(static_cast<std::size_t>(pair), X, s, meetings_[0]);
             f.middle = f.gap, f.gap = start, f.touches = true;
@@ -120,7 +122,7 @@ public:
     }
 
 private:
-    static constexpr double same_normal_near = 0.99, same_point_near = 0.01;  // cosine, [m]: what changes more has jumped
+    static constexpr double jumps = 0.1, jumps_by = 0.01, stays = 1e-7;  // [rad], [m], both: another feature; a corner on a face
     static const Placement<double>& world() {
         static const Placement<double> X{{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
         return X;

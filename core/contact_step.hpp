@@ -386,7 +386,7 @@ private:
             // takes a penetration back ([CC00] eq. 20b)
             for (int r = 0; r < 6; ++r) p.target[r] = -0.5 * t * p.bias[r];
             // a single point slides over both surfaces: gap = middle + s u + 4 c (s / t)^2, s from the middle, and at rest at the end
-            if (p.points.size() == 1 && std::isfinite(p.middle)) p.target[2] = -4 / t * (p.points[0].gap - p.middle + 0.5 * t * p.u0[2]);
+            if (p.points.size() == 1 && std::isfinite(p.middle) && t > 0.1 * h) p.target[2] = -4 / t * (p.points[0].gap - p.middle + 0.5 * t * p.u0[2]);
             double total[3] = {0, 0, 0};
             Sym3<double> G{0, 0, 0, 0, 0, 0};
             for (const PatchPoint& c : p.points) {
