@@ -77,80 +77,163 @@ protected:
     /// What the i-th row of a group feels of its own force.
     double own_response(const Group& g, int i) const { return B_[(g.row + i) * n_ + g.row + i]; }
 
-    /// Impulses and motions of the present hypothesis: D B E z = D (target - u_free) ([DF03] eq. 17); friction that slips
-    /// follows by Newton's steps.
+    /// Impulses and motions of the present hypothesis ([DF03] eq. 17): w = E z, and u = u_free + B w does as wanted along
+    /// the columns of E that hold (E_h, forces z_h); along those that slip (E_s, forces t) friction follows the motion by
+    /// Newton's steps. What holds is eliminated once, so that Newton's steps are as small as what slips.
     void solve_hypothesis(RowSystem& rows) {
         constexpr int most_turns = 20;
-        for (int turns = 0;; ++turns) {
-            assemble(rows);
-            for (int i = 0; i < k_; ++i)  // forces are found as a correction: what the motion leaves open stays as it was
-                for (int j = 0; j < k_; ++j) rhs_[static_cast<std::size_t>(i)] -= A_[static_cast<std::size_t>(i * k_ + j)] * z0_[static_cast<std::size_t>(j)];
-            solve_rows(A_.data(), rhs_.data(), k_, z_.data(), columns_);
-            for (int i = 0; i < k_; ++i) z_[static_cast<std::size_t>(i)] += z0_[static_cast<std::size_t>(i)];
-            apply(rows);
+        number_columns(rows);
+        eliminate_held(rows);
+        step_.assign(static_cast<std::size_t>(slip_), 0.0);
+        for (int turns = 0; slip_ > 0; ++turns) {
+            slip_step(rows);
             double change = 0;
             for (std::size_t m = 0; m < members_.size(); ++m) {
-                const Group& g = group(rows, m);
-                if (g.kind != GroupKind::patch) continue;
-                Patch& p = patches[static_cast<std::size_t>(g.index)];
-                if ((p.grip != Grip::slip && p.grip != Grip::pivot) || p.material.mu_d <= 0) continue;
-                std::copy(w_.begin() + g.row, w_.begin() + g.row + 6, p.w);
-                if (!(p.w[2] > 0)) continue;
-                const Vec<char>& before = (bearing_before_ = p.bearing);
-                share_pressure(p);
-                if (p.kind == Shape2::face && before != p.bearing && turns < most_turns / 2) change = 1;
-                const double turned = turn_slip(p, u_.data() + g.row);
-                change = std::fmax(change, turned);
-                p.turned = turned;
+                if (!slips(rows, m)) continue;
+                Patch& p = patches[static_cast<std::size_t>(group(rows, m).index)];
+                find_wrench(p, columns_[m]);
+                if (p.w[2] > 0) {
+                    const Vec<char>& before = (bearing_before_ = p.bearing);
+                    share_pressure(p);
+                    if (p.kind == Shape2::face && before != p.bearing && turns < most_turns / 2) change = 1;
+                    double u[6] = {};
+                    for (int r = 0; r < 3; ++r) u[slip_row[r]] = slip_motion_[static_cast<std::size_t>(columns_[m].slip + r)];
+                    p.turned = turn_slip(p, u);
+                    change = std::fmax(change, p.turned);
+                }
+                basis(p);
             }
             if (change < 1e-11 || turns >= most_turns) break;
         }
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            double* w = w_.data() + g.row;
+            std::fill(w, w + g.rows, 0.0);
+            for (int j = 0; j < columns_of(g); ++j) {
+                const double z = force_of(columns_[m], j);
+                for (int r = 0; r < g.rows; ++r) w[r] += column_of(g, j)[r] * z;
+            }
+        }
+        respond_all();
     }
-    void assemble(RowSystem& rows) {
-        k_ = 0;
+
+    /// Columns of a member: the first of its `held` ones among all that hold, and the first of its others among all that slip.
+    struct Columns { int hold, held, slip; };
+    static constexpr int slip_row[3] = {0, 1, 5};  // motions and forces of friction
+
+    void number_columns(RowSystem& rows) {
+        columns_.resize(members_.size());
+        hold_ = slip_ = 0;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
-            if (g.kind == GroupKind::patch) {
-                Patch& p = patches[static_cast<std::size_t>(g.index)];
-                basis(p);
-                k_ += p.k;
-            } else {
-                k_ += g.kind == GroupKind::loop ? g.rows : stops[static_cast<std::size_t>(g.index)].on;
-            }
+            if (g.kind == GroupKind::patch) basis(patches[static_cast<std::size_t>(g.index)]);
+            const int all = columns_of(g), held = g.kind == GroupKind::patch ? patches[static_cast<std::size_t>(g.index)].held : all;
+            columns_[m] = {hold_, held, slip_};
+            hold_ += held, slip_ += all - held;
         }
-        const auto k = static_cast<std::size_t>(k_);
-        A_.resize(k * k), rhs_.resize(k), z_.resize(k), BE_.resize(static_cast<std::size_t>(n_) * k);
-        z0_.resize(k);
-        int c = 0;
-        for (std::size_t m = 0; m < members_.size(); ++m) {  // BE, column by column
-            const Group& g = group(rows, m);
-            const int count = columns_of(g);
-            if (count > 0) coordinates(g, base_.data() + g.row, z0_.data() + c);
-            for (int j = 0; j < count; ++j, ++c) {
-                const Few e(column_of(g, j), g.rows);
-                for (int r = 0; r < n_; ++r) BE_[static_cast<std::size_t>(r * k_ + c)] = e.times(B_ + r * n_ + g.row, 1);
-            }
-        }
-        int row = 0;
+    }
+    bool slips(RowSystem& rows, std::size_t m) { return columns_of(group(rows, m)) > columns_[m].held; }
+    int place_of(const Columns& c, int j) const { return j < c.held ? c.hold + j : hold_ + c.slip + j - c.held; }
+
+    /// E^T B E with the motion still wanted as its last column, about the forces `base_`: what the motion leaves open stays as
+    /// it was. Its rows that hold are eliminated (L D L^T): what is left of it is how what slips moves by its own forces.
+    void eliminate_held(RowSystem& rows) {
+        const int k = hold_ + slip_, ld = k + 1;
+        A_.assign(static_cast<std::size_t>(k * ld), 0.0), base_z_.resize(static_cast<std::size_t>(k));
+        std::fill(w_.begin(), w_.end(), 0.0);
+        few_.clear();
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
-            const int count = columns_of(g);
-            for (int j = 0; j < count; ++j, ++row) {
-                const double* d = motion_of(g, j);
-                double r = 0;
-                if (slipping(g, j)) {
-                    const Patch& p = patches[static_cast<std::size_t>(g.index)];
-                    r = -p.s0[j];
-                    for (int i = 0; i < 6; ++i) r -= d[i] * u_free_[static_cast<std::size_t>(g.row + i)];
-                } else {
-                    for (int i = 0; i < g.rows; ++i) r += d[i] * (wanted(g, i) - u_free_[static_cast<std::size_t>(g.row + i)]);
+            double z[8], *w = w_.data() + g.row;
+            coordinates(g, base_.data() + g.row, z);
+            for (int j = 0; j < columns_of(g); ++j) {
+                base_z_[static_cast<std::size_t>(place_of(columns_[m], j))] = z[j];
+                few_.push_back(Few(column_of(g, j), g.rows));
+                few_.back().add(z[j], w);
+            }
+        }
+        respond_all();
+        const Few* few_a = few_.data();
+        for (std::size_t a = 0; a < members_.size(); ++a) {
+            const Group& ga = group(rows, a);
+            const int count_a = columns_of(ga);
+            const Few* few_b = few_.data();
+            for (std::size_t b = 0; b <= a && count_a > 0; ++b) {
+                const Group& gb = group(rows, b);
+                const int count_b = columns_of(gb);
+                for (int j = 0; j < count_b; ++j) {
+                    double moved[most_rows];  // of a by column j of b
+                    for (int r = 0; r < ga.rows; ++r) moved[r] = few_b[j].times(B_ + (ga.row + r) * n_ + gb.row);
+                    for (int i = a == b ? j : 0; i < count_a; ++i) {
+                        const int row = place_of(columns_[a], i), column = place_of(columns_[b], j);
+                        A_[static_cast<std::size_t>(std::min(row, column) * ld + std::max(row, column))] = few_a[i].times(moved);
+                    }
                 }
-                rhs_[static_cast<std::size_t>(row)] = r;
-                const Few few(d, g.rows);
-                for (int col = 0; col < k_; ++col) A_[static_cast<std::size_t>(row * k_ + col)] = few.times(BE_.data() + g.row * k_ + col, k_);
-                if (slipping(g, j))
-                    for (int i = 0; i < count; ++i) A_[static_cast<std::size_t>(row * k_ + row - j + i)] += patches[static_cast<std::size_t>(g.index)].S[j * count + i];
+                few_b += count_b;
             }
+            for (int i = 0; i < count_a; ++i) {
+                double wanted_motion[most_rows];
+                for (int r = 0; r < ga.rows; ++r) wanted_motion[r] = (i < columns_[a].held ? wanted(ga, r) : 0.0) - u_[static_cast<std::size_t>(ga.row + r)];
+                A_[static_cast<std::size_t>(place_of(columns_[a], i) * ld + k)] = few_a[i].times(wanted_motion);
+            }
+            few_a += count_a;
+        }
+        reduce_symmetric(A_.data(), hold_, k, ld, kept_);
+        // forces that hold: those of no friction beyond `base_` in the last column, less what friction takes from them
+        back_substitute(A_.data(), hold_, ld, kept_);
+        for (int i = hold_; i < k; ++i)
+            for (int j = hold_; j < i; ++j) A_[static_cast<std::size_t>(i * ld + j)] = A_[static_cast<std::size_t>(j * ld + i)];
+    }
+    double held_force(int i) const {
+        const double* row = A_.data() + i * (hold_ + slip_ + 1) + hold_;
+        double z = base_z_[static_cast<std::size_t>(i)] + row[slip_];
+        for (int j = 0; j < slip_; ++j) z -= row[j] * step_[static_cast<std::size_t>(j)];
+        return z;
+    }
+    double force_of(const Columns& c, int j) const {
+        if (j < c.held) return held_force(c.hold + j);
+        const auto s = static_cast<std::size_t>(c.slip + j - c.held);
+        return base_z_[static_cast<std::size_t>(hold_) + s] + step_[s];
+    }
+    void find_wrench(Patch& p, const Columns& c) {
+        std::fill(p.w, p.w + 6, 0.0);
+        for (int j = 0; j < p.k; ++j) {
+            const double z = force_of(c, j);
+            for (int r = 0; r < 6; ++r) p.w[r] += p.E[6 * j + r] * z;
+            if (p.grip == Grip::pivot && j == p.held - 2) p.points[static_cast<std::size_t>(p.pivot)].fx = z;  // of the point that sticks
+            if (p.grip == Grip::pivot && j == p.held - 1) p.points[static_cast<std::size_t>(p.pivot)].fy = z;
+        }
+    }
+    /// Newton's step of what slips: D u + S z = -s0 for each contact, with u and z_h as they follow from t; then its motion.
+    void slip_step(RowSystem& rows) {
+        const int n = slip_, ld = hold_ + slip_ + 1;
+        const double* P = A_.data() + hold_ * ld + hold_;  // n x n, and (minus) the motion at no step beyond
+        newton_.assign(static_cast<std::size_t>(n * n), 0.0), rhs_.resize(static_cast<std::size_t>(n)), slip_motion_.resize(static_cast<std::size_t>(n));
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            if (!slips(rows, m)) continue;
+            const Patch& p = patches[static_cast<std::size_t>(group(rows, m).index)];
+            const Columns& c = columns_[m];
+            for (int a = 0; a < 3; ++a) {
+                double *row = newton_.data() + (c.slip + a) * n, right = -p.s0[c.held + a];
+                auto add = [&](double s, const double* x, double last) {
+                    for (int i = 0; i < n; ++i) row[i] += s * x[i];
+                    right -= s * last;
+                };
+                for (int b = 0; b < 3; ++b) add(p.D[6 * (c.held + a) + slip_row[b]], P + (c.slip + b) * ld, -P[(c.slip + b) * ld + n]);
+                for (int j = 0; j < c.held; ++j) {
+                    const double s = p.S[(c.held + a) * p.k + j], *x = A_.data() + (c.hold + j) * ld + hold_;
+                    if (s != 0) add(-s, x, -(base_z_[static_cast<std::size_t>(c.hold + j)] + x[n]));
+                }
+                row[c.slip + a] += 1;
+                right -= base_z_[static_cast<std::size_t>(hold_ + c.slip + a)];
+                rhs_[static_cast<std::size_t>(c.slip + a)] = right;
+            }
+        }
+        solve_rows(newton_.data(), rhs_.data(), n, step_.data(), exchanged_);
+        for (int i = 0; i < n; ++i) {
+            double u = -P[i * ld + n];
+            for (int j = 0; j < n; ++j) u += P[i * ld + j] * step_[static_cast<std::size_t>(j)];
+            slip_motion_[static_cast<std::size_t>(i)] = u;
         }
     }
     /// z of a wrench w = E z.
@@ -186,13 +269,15 @@ protected:
             for (int i = 0; i < n; ++i)
                 if (x[i] != 0) at[count] = i, value[count++] = x[i];
         }
-        double times(const double* x, int stride) const {
+        double times(const double* x) const {
             double s = 0;
-            for (int i = 0; i < count; ++i) s += value[i] * x[at[i] * stride];
+            for (int i = 0; i < count; ++i) s += value[i] * x[at[i]];
             return s;
         }
+        void add(double s, double* x) const {
+            for (int i = 0; i < count; ++i) x[at[i]] += value[i] * s;
+        }
     };
-    bool slipping(const Group& g, int j) const { return g.kind == GroupKind::patch && j >= patches[static_cast<std::size_t>(g.index)].held; }
     int columns_of(const Group& g) const {
         if (g.kind == GroupKind::patch) return patches[static_cast<std::size_t>(g.index)].k;
         return g.kind == GroupKind::loop ? g.rows : stops[static_cast<std::size_t>(g.index)].on;
@@ -202,33 +287,18 @@ protected:
         return e[j];
     }
     const double* column_of(const Group& g, int j) const { return g.kind == GroupKind::patch ? patches[static_cast<std::size_t>(g.index)].E + 6 * j : unit(j); }
-    const double* motion_of(const Group& g, int j) const { return g.kind == GroupKind::patch ? patches[static_cast<std::size_t>(g.index)].D + 6 * j : unit(j); }
     double wanted(const Group& g, int i) const {
         if (g.kind == GroupKind::patch) return patches[static_cast<std::size_t>(g.index)].target[i];
         if (g.kind == GroupKind::stop) return stops[static_cast<std::size_t>(g.index)].target;
         return loop_target[static_cast<std::size_t>(loop_row[static_cast<std::size_t>(g.index)] + i)];
     }
-    /// w = E z, u = u_free + B w
-    void apply(RowSystem& rows) {
-        int c = 0;
-        std::fill(w_.begin(), w_.end(), 0.0);
-        for (std::size_t m = 0; m < members_.size(); ++m) {
-            const Group& g = group(rows, m);
-            const int count = columns_of(g);
-            for (int j = 0; j < count; ++j, ++c)
-                for (int r = 0; r < g.rows; ++r) w_[static_cast<std::size_t>(g.row + r)] += column_of(g, j)[r] * z_[static_cast<std::size_t>(c)];
-            if (g.kind == GroupKind::patch) {  // the friction of a point that sticks while others slip
-                Patch& p = patches[static_cast<std::size_t>(g.index)];
-                if (p.grip == Grip::pivot) p.points[static_cast<std::size_t>(p.pivot)].fx = z_[static_cast<std::size_t>(c - 5)], p.points[static_cast<std::size_t>(p.pivot)].fy = z_[static_cast<std::size_t>(c - 4)];
-            }
-        }
-        respond_all();
-    }
+    /// u = u_free + B w
     void respond_all() {
-        for (int r = 0; r < n_; ++r) {
-            double s = u_free_[static_cast<std::size_t>(r)];
-            for (int i = 0; i < n_; ++i) s += B_[r * n_ + i] * w_[static_cast<std::size_t>(i)];
-            u_[static_cast<std::size_t>(r)] = s;
+        u_ = u_free_;
+        for (int i = 0; i < n_; ++i) {
+            const double w = w_[static_cast<std::size_t>(i)], *column = B_ + i * n_;
+            if (w == 0) continue;
+            for (int r = 0; r < n_; ++r) u_[static_cast<std::size_t>(r)] += w * column[r];
         }
     }
 
@@ -239,11 +309,13 @@ protected:
     Vec<double> base_;                // forces that hypotheses correct
 
 private:
-    int k_ = 0;
     double* B_ = nullptr;
-    Vec<int> order_, island_, columns_;
-    Vec<double> store_, A_, BE_, rhs_, z_, z0_;
-    Vec<char> bearing_before_;
+    int hold_ = 0, slip_ = 0;         // columns of the hypothesis
+    Vec<Columns> columns_;            // of each member
+    Vec<Few> few_;
+    Vec<int> order_, island_, exchanged_;
+    Vec<double> store_, A_, base_z_, newton_, rhs_, step_, slip_motion_;
+    Vec<char> kept_, bearing_before_;
 };
 
 UKEMI_END

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "contact_scene.hpp"
 #include "factor.hpp"
@@ -89,37 +90,46 @@ public:
         Y = H;
         const int n = tree_.nv;
         const int* up = tree_.dof_parent.data();
+        scale_.resize(static_cast<std::size_t>(n));
+        for (int k = 0; k < n; ++k) scale_[static_cast<std::size_t>(k)] = 1.0 / std::sqrt(L[static_cast<std::ptrdiff_t>(k) * n + k]);
         for (const Group& g : groups) {
             number(g);
-            double* y = Y.data() + g.store;
-            for (int i = g.dofs_end - g.dofs - 1; i >= 0; --i) {
-                const int k = dofs[static_cast<std::size_t>(g.dofs + i)];
-                const double* row = L + static_cast<std::ptrdiff_t>(k) * n;
-                double* from = y + i * g.rows;
-                for (int j = up[k]; j >= 0; j = up[j]) {
-                    double* to = y + place_[static_cast<std::size_t>(j)] * g.rows;
-                    const double l = row[j];
-                    for (int r = 0; r < g.rows; ++r) to[r] -= l * from[r];
+            with_rows(g.rows, [&](auto rows) {
+                double* y = Y.data() + g.store;
+                for (int i = g.dofs_end - g.dofs - 1; i >= 0; --i) {
+                    const int k = dofs[static_cast<std::size_t>(g.dofs + i)];
+                    const double *row = L + static_cast<std::ptrdiff_t>(k) * n, s = scale_[static_cast<std::size_t>(k)];
+                    double from[most_rows];
+                    for (int r = 0; r < rows; ++r) from[r] = y[i * rows + r];
+                    for (int j = up[k]; j >= 0; j = up[j]) {
+                        double* to = y + place_[static_cast<std::size_t>(j)] * rows;
+                        const double l = row[j];
+                        for (int r = 0; r < rows; ++r) to[r] -= l * from[r];
+                    }
+                    for (int r = 0; r < rows; ++r) y[i * rows + r] = s * from[r];
                 }
-                const double s = 1.0 / std::sqrt(row[k]);
-                for (int r = 0; r < g.rows; ++r) from[r] *= s;
-            }
+            });
         }
     }
     /// The block of B between two groups, into rows x columns of `out` with leading dimension ld.
     void block(const Group& a, const Group& b, double* out, int ld) const {
-        for (int r = 0; r < a.rows; ++r)
-            for (int c = 0; c < b.rows; ++c) out[r * ld + c] = 0;
-        int i = a.dofs, j = b.dofs;
-        while (i < a.dofs_end && j < b.dofs_end) {
-            const int da = dofs[static_cast<std::size_t>(i)], db = dofs[static_cast<std::size_t>(j)];
-            if (da == db) {
-                const double *ya = Y.data() + a.store + (i - a.dofs) * a.rows, *yb = Y.data() + b.store + (j - b.dofs) * b.rows;
-                for (int r = 0; r < a.rows; ++r)
-                    for (int c = 0; c < b.rows; ++c) out[r * ld + c] += ya[r] * yb[c];
-            }
-            i += da <= db, j += db <= da;
-        }
+        with_rows(a.rows, [&](auto rows) {
+            with_rows(b.rows, [&](auto columns) {
+                double sum[most_rows * most_rows] = {};
+                int i = a.dofs, j = b.dofs;
+                while (i < a.dofs_end && j < b.dofs_end) {
+                    const int da = dofs[static_cast<std::size_t>(i)], db = dofs[static_cast<std::size_t>(j)];
+                    if (da == db) {
+                        const double *ya = Y.data() + a.store + (i - a.dofs) * rows, *yb = Y.data() + b.store + (j - b.dofs) * columns;
+                        for (int r = 0; r < rows; ++r)
+                            for (int c = 0; c < columns; ++c) sum[r * columns + c] += ya[r] * yb[c];
+                    }
+                    i += da <= db, j += db <= da;
+                }
+                for (int r = 0; r < rows; ++r)
+                    for (int c = 0; c < columns; ++c) out[r * ld + c] = sum[r * columns + c];
+            });
+        });
     }
     void velocity(const Group& g, const double* v, double* u) const {
         for (int r = 0; r < g.rows; ++r) u[r] = 0;
@@ -141,6 +151,12 @@ public:
     int island(const Group& g) { return find(g.root); }
 
 private:
+    /// f with the number of rows as a constant, where it is one that most groups have.
+    template <class F> static void with_rows(int rows, F&& f) {
+        if (rows == 6) f(std::integral_constant<int, 6>{});
+        else if (rows == 1) f(std::integral_constant<int, 1>{});
+        else f(rows);
+    }
     Group& begin(GroupKind kind, int index, int rows) {
         current_ = {kind, index, rows, static_cast<int>(dofs.size()), 0, static_cast<int>(H.size()), -1, 0};
         return current_;
@@ -174,51 +190,7 @@ private:
     const Tree& tree_;
     Group current_{};
     Vec<int> place_, root_, joined_;
+    Vec<double> scale_;  // D^-1/2
 };
-
-/// Solves A x = b (n x n, row-major, destroyed). Rows that depend on others get no force: their pivots are below
-/// `dependent_share` of the largest entry that the elimination started with.
-inline void solve_rows(double* A, double* b, int n, double* x, Vec<int>& columns) {
-    constexpr double dependent_share = 1e-11;
-    columns.resize(static_cast<std::size_t>(n));
-    double scale = 0;
-    for (int i = 0; i < n; ++i) columns[static_cast<std::size_t>(i)] = i, x[i] = 0, scale = std::fmax(scale, std::fabs(A[i * n + i]));
-    int rank = n;
-    for (int k = 0; k < n; ++k) {
-        int pr = k, pc = k;
-        double best = 0;
-        for (int i = k; i < n; ++i)
-            if (std::fabs(A[i * n + k]) > best) best = std::fabs(A[i * n + k]), pr = i;
-        if (best <= 1e-6 * scale) {  // a weak column: look everywhere
-            for (int i = k; i < n; ++i)
-                for (int j = k; j < n; ++j)
-                    if (std::fabs(A[i * n + j]) > best) best = std::fabs(A[i * n + j]), pr = i, pc = j;
-            if (best <= dependent_share * scale) {
-                rank = k;
-                break;
-            }
-        }
-        if (pr != k) {
-            for (int j = 0; j < n; ++j) std::swap(A[k * n + j], A[pr * n + j]);
-            std::swap(b[k], b[pr]);
-        }
-        if (pc != k) {
-            for (int i = 0; i < n; ++i) std::swap(A[i * n + k], A[i * n + pc]);
-            std::swap(columns[static_cast<std::size_t>(k)], columns[static_cast<std::size_t>(pc)]);
-        }
-        const double d = 1.0 / A[k * n + k];
-        for (int i = k + 1; i < n; ++i) {
-            const double l = A[i * n + k] * d;
-            if (l == 0) continue;
-            for (int j = k + 1; j < n; ++j) A[i * n + j] -= l * A[k * n + j];
-            b[i] -= l * b[k];
-        }
-    }
-    for (int k = rank - 1; k >= 0; --k) {
-        double s = b[k];
-        for (int j = k + 1; j < rank; ++j) s -= A[k * n + j] * x[columns[static_cast<std::size_t>(j)]];
-        x[columns[static_cast<std::size_t>(k)]] = s / A[k * n + k];
-    }
-}
 
 UKEMI_END

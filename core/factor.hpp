@@ -1,5 +1,5 @@
 // Tree-sparse factorisation of the inertia matrix: M = L^T D L with L as sparse as the tree (Featherstone, RBDA 6.5),
-// in place of the lower triangle.
+// in place of the lower triangle. The way to the root goes by runs of consecutive freedoms.
 #pragma once
 #include <cstddef>
 
@@ -7,6 +7,15 @@
 #include "types.hpp"
 
 UKEMI_BEGIN
+
+/// f(begin, end) for every run of freedoms from `dof` to the root.
+template <class F> UKEMI_INLINE void for_each_run(const Tree& tree, int dof, F&& f) {
+    while (dof >= 0) {
+        const int begin = tree.dof_run[static_cast<std::size_t>(dof)];
+        f(begin, dof + 1);
+        dof = tree.dof_parent[static_cast<std::size_t>(begin)];
+    }
+}
 
 inline void factorize(const Tree& tree, double* M) {
     const int n = tree.nv;
@@ -16,8 +25,10 @@ inline void factorize(const Tree& tree, double* M) {
         const double d = 1.0 / row[k];
         for (int i = up[k]; i >= 0; i = up[i]) {
             const double l = row[i] * d;
-            double* other = M + static_cast<std::ptrdiff_t>(i) * n;
-            for (int j = i; j >= 0; j = up[j]) other[j] -= l * row[j];
+            double* __restrict other = M + static_cast<std::ptrdiff_t>(i) * n;
+            for_each_run(tree, i, [&](int begin, int end) {
+                for (int j = begin; j < end; ++j) other[j] -= l * row[j];
+            });
             row[i] = l;
         }
     }
@@ -29,12 +40,18 @@ inline void solve(const Tree& tree, const double* L, double* x) {
     const int* up = tree.dof_parent.data();
     for (int k = n - 1; k >= 0; --k) {
         const double* row = L + static_cast<std::ptrdiff_t>(k) * n;
-        for (int i = up[k]; i >= 0; i = up[i]) x[i] -= row[i] * x[k];
+        const double from = x[k];
+        for_each_run(tree, up[k], [&](int begin, int end) {
+            for (int i = begin; i < end; ++i) x[i] -= row[i] * from;
+        });
     }
     for (int k = 0; k < n; ++k) {
         const double* row = L + static_cast<std::ptrdiff_t>(k) * n;
-        x[k] /= row[k];
-        for (int i = up[k]; i >= 0; i = up[i]) x[k] -= row[i] * x[i];
+        double sum = x[k] / row[k];
+        for_each_run(tree, up[k], [&](int begin, int end) {
+            for (int i = begin; i < end; ++i) sum -= row[i] * x[i];
+        });
+        x[k] = sum;
     }
 }
 
