@@ -45,6 +45,8 @@ protected:
             islands_.push_back(island);
         }
         store_.resize(static_cast<std::size_t>(size));
+        if (answers_.size() < islands_.size()) answers_.resize(islands_.size());
+        for (Answer& answer : answers_) answer.hold = -1;  // none yet
         for (const Island& island : islands_) {
             const int ld = island.rows;
             double* B = store_.data() + island.store;
@@ -61,14 +63,16 @@ protected:
     }
 
     /// Makes an island the present one; v: velocity without its forces.
-    void enter(RowSystem& rows, const Island& island, const double* v) {
+    void enter(RowSystem& rows, std::size_t which, const double* v) {
+        const Island& island = islands_[present_ = which];
         members_.assign(order_.begin() + island.begin, order_.begin() + island.end);
         n_ = island.rows, B_ = store_.data() + island.store;
         const auto n = static_cast<std::size_t>(n_);
-        u_free_.resize(n), w_.assign(n, 0.0), u_.resize(n);
+        u_free_.resize(n), w_.assign(n, 0.0), u_.resize(n), wanted_.resize(n);
         for (std::size_t i = 0; i < members_.size(); ++i) {
             const Group& a = group(rows, i);
             rows.velocity(a, v, u_free_.data() + a.row);
+            for (int r = 0; r < a.rows; ++r) wanted_[static_cast<std::size_t>(a.row + r)] = wanted(a, r);
             if (a.kind != GroupKind::patch) continue;
             const Vec3<double>& s = patches[static_cast<std::size_t>(a.index)].surface;
             u_free_[static_cast<std::size_t>(a.row)] -= s.x, u_free_[static_cast<std::size_t>(a.row + 1)] -= s.y, u_free_[static_cast<std::size_t>(a.row + 2)] -= s.z;
@@ -78,163 +82,119 @@ protected:
     double own_response(const Group& g, int i) const { return B_[(g.row + i) * n_ + g.row + i]; }
 
     /// Impulses and motions of the present hypothesis ([DF03] eq. 17): w = E z, and u = u_free + B w does as wanted along
-    /// the columns of E that hold (E_h, forces z_h); along those that slip (E_s, forces t) friction follows the motion by
-    /// Newton's steps. What holds is eliminated once, so that Newton's steps are as small as what slips.
+    /// the columns of E that hold; along those that slip friction follows the motion by Newton's steps. What holds is eliminated
+    /// once, so that these are as small as what slips, and stays eliminated while the hypothesis is the same.
     void solve_hypothesis(RowSystem& rows) {
-        constexpr int most_turns = 20;
-        number_columns(rows);
-        eliminate_held(rows);
-        step_.assign(static_cast<std::size_t>(slip_), 0.0);
-        for (int turns = 0; slip_ > 0; ++turns) {
-            slip_step(rows);
-            double change = 0;
-            for (std::size_t m = 0; m < members_.size(); ++m) {
-                if (!slips(rows, m)) continue;
-                Patch& p = patches[static_cast<std::size_t>(group(rows, m).index)];
-                find_wrench(p, columns_[m]);
-                if (p.w[2] > 0) {
-                    const Vec<char>& before = (bearing_before_ = p.bearing);
-                    share_pressure(p);
-                    if (p.kind == Shape2::face && before != p.bearing && turns < most_turns / 2) change = 1;
-                    double u[6] = {};
-                    for (int r = 0; r < 3; ++r) u[slip_row[r]] = slip_motion_[static_cast<std::size_t>(columns_[m].slip + r)];
-                    p.turned = turn_slip(p, u);
-                    change = std::fmax(change, p.turned);
-                }
-                basis(p);
-            }
-            if (change < 1e-11 || turns >= most_turns) break;
+        choose_columns(rows);
+        hold();
+        if (slip_ == 0) return;
+        follow_slip(rows);
+        const Answer& answer = answers_[present_];
+        for (int i = 0; i < hold_; ++i) z_[static_cast<std::size_t>(i)] -= dot_product(answer.held_by_slip(i), step_.data(), slip_);
+        for (int i = 0; i < slip_; ++i) z_[static_cast<std::size_t>(hold_ + i)] += step_[static_cast<std::size_t>(i)];
+        apply();
+    }
+    /// u = u_free + B w
+    void respond_all() {
+        u_ = u_free_;
+        for (int i = 0; i < n_; ++i) {
+            const double w = w_[static_cast<std::size_t>(i)], *column = B_ + i * n_;
+            if (w == 0) continue;
+            for (int r = 0; r < n_; ++r) u_[static_cast<std::size_t>(r)] += w * column[r];
         }
-        for (std::size_t m = 0; m < members_.size(); ++m) {
-            const Group& g = group(rows, m);
-            double* w = w_.data() + g.row;
-            std::fill(w, w + g.rows, 0.0);
-            for (int j = 0; j < columns_of(g); ++j) {
-                const double z = force_of(columns_[m], j);
-                for (int r = 0; r < g.rows; ++r) w[r] += column_of(g, j)[r] * z;
-            }
-        }
-        respond_all();
+    }
+    double wanted(const Group& g, int i) const {
+        if (g.kind == GroupKind::patch) return patches[static_cast<std::size_t>(g.index)].target[i];
+        if (g.kind == GroupKind::stop) return stops[static_cast<std::size_t>(g.index)].target;
+        return loop_target[static_cast<std::size_t>(loop_row[static_cast<std::size_t>(g.index)] + i)];
     }
 
+    std::size_t present_ = 0;         // of islands_
+    int n_ = 0;                       // rows of the present island
+    Vec<int> members_;                // its groups
+    Vec<Island> islands_;
+    Vec<double> u_free_, u_, w_;      // its motion without forces, with them, and the forces
+    Vec<double> base_;                // forces that hypotheses correct
+
+private:
+    /// A column of E by its entries that are not zero: most conditions hold single motions.
+    struct Column {
+        int count = 0, at[most_rows];  // rows of the island
+        double value[most_rows];
+        Column(const double* x, int n, int row) {
+            for (int i = 0; i < n; ++i)
+                if (x[i] != 0) at[count] = row + i, value[count++] = x[i];
+        }
+        double times(const double* x) const {
+            double s = 0;
+            for (int i = 0; i < count; ++i) s += value[i] * x[at[i]];
+            return s;
+        }
+        void add(double s, double* x) const {
+            for (int i = 0; i < count; ++i) x[at[i]] += value[i] * s;
+        }
+        bool operator==(const Column& other) const { return count == other.count && std::equal(at, at + count, other.at) && std::equal(value, value + count, other.value); }
+    };
+    /// How an island answers a hypothesis: E^T B E, with the columns that hold eliminated.
+    struct Answer {
+        Vec<Column> columns;  // those that hold, then those that slip
+        Vec<double> A;
+        int hold = 0;
+        int size() const { return static_cast<int>(columns.size()); }
+        const double* held_by_slip(int i) const { return A.data() + i * size() + hold; }           // forces that hold, less by each that slips
+        const double* slip_by_slip(int i) const { return A.data() + (hold + i) * size() + hold; }  // motions of what slips, by its own forces
+    };
     /// Columns of a member: the first of its `held` ones among all that hold, and the first of its others among all that slip.
-    struct Columns { int hold, held, slip; };
+    struct Share { int hold, held, slip; };
     static constexpr int slip_row[3] = {0, 1, 5};  // motions and forces of friction
 
-    void number_columns(RowSystem& rows) {
-        columns_.resize(members_.size());
+    int columns_of(const Group& g) const {
+        if (g.kind == GroupKind::patch) return patches[static_cast<std::size_t>(g.index)].k;
+        return g.kind == GroupKind::loop ? g.rows : stops[static_cast<std::size_t>(g.index)].on;
+    }
+    static const double* unit(int j) {
+        static constexpr double e[most_rows][most_rows] = {{1, 0, 0, 0, 0, 0}, {0, 1, 0, 0, 0, 0}, {0, 0, 1, 0, 0, 0}, {0, 0, 0, 1, 0, 0}, {0, 0, 0, 0, 1, 0}, {0, 0, 0, 0, 0, 1}};
+        return e[j];
+    }
+    const double* column_of(const Group& g, int j) const { return g.kind == GroupKind::patch ? patches[static_cast<std::size_t>(g.index)].E + 6 * j : unit(j); }
+
+    /// Columns of the hypothesis, z of the forces `base_`, and the island's answer, if it is another than before.
+    void choose_columns(RowSystem& rows) {
+        shares_.resize(members_.size());
+        columns_.clear(), z_.clear(), slipping_.clear();
         hold_ = slip_ = 0;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
             if (g.kind == GroupKind::patch) basis(patches[static_cast<std::size_t>(g.index)]);
             const int all = columns_of(g), held = g.kind == GroupKind::patch ? patches[static_cast<std::size_t>(g.index)].held : all;
-            columns_[m] = {hold_, held, slip_};
+            shares_[m] = {hold_, held, slip_};
             hold_ += held, slip_ += all - held;
+            if (all > held) slipping_.push_back(m);
         }
-    }
-    bool slips(RowSystem& rows, std::size_t m) { return columns_of(group(rows, m)) > columns_[m].held; }
-    int place_of(const Columns& c, int j) const { return j < c.held ? c.hold + j : hold_ + c.slip + j - c.held; }
-
-    /// E^T B E with the motion still wanted as its last column, about the forces `base_`: what the motion leaves open stays as
-    /// it was. Its rows that hold are eliminated (L D L^T): what is left of it is how what slips moves by its own forces.
-    void eliminate_held(RowSystem& rows) {
-        const int k = hold_ + slip_, ld = k + 1;
-        A_.assign(static_cast<std::size_t>(k * ld), 0.0), base_z_.resize(static_cast<std::size_t>(k));
-        std::fill(w_.begin(), w_.end(), 0.0);
-        few_.clear();
-        for (std::size_t m = 0; m < members_.size(); ++m) {
-            const Group& g = group(rows, m);
-            double z[8], *w = w_.data() + g.row;
-            coordinates(g, base_.data() + g.row, z);
-            for (int j = 0; j < columns_of(g); ++j) {
-                base_z_[static_cast<std::size_t>(place_of(columns_[m], j))] = z[j];
-                few_.push_back(Few(column_of(g, j), g.rows));
-                few_.back().add(z[j], w);
+        for (const bool slip : {false, true})
+            for (std::size_t m = 0; m < members_.size(); ++m) {
+                const Group& g = group(rows, m);
+                const int all = columns_of(g), held = shares_[m].held;
+                if (slip ? all == held : held == 0) continue;
+                double z[8];
+                coordinates(g, base_.data() + g.row, z);
+                for (int j = slip ? held : 0; j < (slip ? all : held); ++j) columns_.push_back(Column(column_of(g, j), g.rows, g.row)), z_.push_back(z[j]);
             }
+        Answer& answer = answers_[present_];
+        if (answer.hold == hold_ && answer.columns == columns_) return;
+        answer.columns = columns_, answer.hold = hold_;
+        const int k = hold_ + slip_;
+        answer.A.resize(static_cast<std::size_t>(k * k)), moved_.resize(static_cast<std::size_t>(n_));
+        for (int i = 0; i < k; ++i) {
+            std::fill(moved_.begin(), moved_.end(), 0.0);
+            const Column& column = columns_[static_cast<std::size_t>(i)];
+            for (int e = 0; e < column.count; ++e)
+                for (int r = 0; r < n_; ++r) moved_[static_cast<std::size_t>(r)] += column.value[e] * B_[column.at[e] * n_ + r];
+            for (int j = i; j < k; ++j) answer.A[static_cast<std::size_t>(i * k + j)] = columns_[static_cast<std::size_t>(j)].times(moved_.data());
         }
-        respond_all();
-        const Few* few_a = few_.data();
-        for (std::size_t a = 0; a < members_.size(); ++a) {
-            const Group& ga = group(rows, a);
-            const int count_a = columns_of(ga);
-            const Few* few_b = few_.data();
-            for (std::size_t b = 0; b <= a && count_a > 0; ++b) {
-                const Group& gb = group(rows, b);
-                const int count_b = columns_of(gb);
-                for (int j = 0; j < count_b; ++j) {
-                    double moved[most_rows];  // of a by column j of b
-                    for (int r = 0; r < ga.rows; ++r) moved[r] = few_b[j].times(B_ + (ga.row + r) * n_ + gb.row);
-                    for (int i = a == b ? j : 0; i < count_a; ++i) {
-                        const int row = place_of(columns_[a], i), column = place_of(columns_[b], j);
-                        A_[static_cast<std::size_t>(std::min(row, column) * ld + std::max(row, column))] = few_a[i].times(moved);
-                    }
-                }
-                few_b += count_b;
-            }
-            for (int i = 0; i < count_a; ++i) {
-                double wanted_motion[most_rows];
-                for (int r = 0; r < ga.rows; ++r) wanted_motion[r] = (i < columns_[a].held ? wanted(ga, r) : 0.0) - u_[static_cast<std::size_t>(ga.row + r)];
-                A_[static_cast<std::size_t>(place_of(columns_[a], i) * ld + k)] = few_a[i].times(wanted_motion);
-            }
-            few_a += count_a;
-        }
-        reduce_symmetric(A_.data(), hold_, k, ld, kept_);
-        // forces that hold: those of no friction beyond `base_` in the last column, less what friction takes from them
-        back_substitute(A_.data(), hold_, ld, kept_);
+        reduce_symmetric(answer.A.data(), hold_, k);
         for (int i = hold_; i < k; ++i)
-            for (int j = hold_; j < i; ++j) A_[static_cast<std::size_t>(i * ld + j)] = A_[static_cast<std::size_t>(j * ld + i)];
-    }
-    double held_force(int i) const {
-        const double* row = A_.data() + i * (hold_ + slip_ + 1) + hold_;
-        double z = base_z_[static_cast<std::size_t>(i)] + row[slip_];
-        for (int j = 0; j < slip_; ++j) z -= row[j] * step_[static_cast<std::size_t>(j)];
-        return z;
-    }
-    double force_of(const Columns& c, int j) const {
-        if (j < c.held) return held_force(c.hold + j);
-        const auto s = static_cast<std::size_t>(c.slip + j - c.held);
-        return base_z_[static_cast<std::size_t>(hold_) + s] + step_[s];
-    }
-    void find_wrench(Patch& p, const Columns& c) {
-        std::fill(p.w, p.w + 6, 0.0);
-        for (int j = 0; j < p.k; ++j) {
-            const double z = force_of(c, j);
-            for (int r = 0; r < 6; ++r) p.w[r] += p.E[6 * j + r] * z;
-            if (p.grip == Grip::pivot && j == p.held - 2) p.points[static_cast<std::size_t>(p.pivot)].fx = z;  // of the point that sticks
-            if (p.grip == Grip::pivot && j == p.held - 1) p.points[static_cast<std::size_t>(p.pivot)].fy = z;
-        }
-    }
-    /// Newton's step of what slips: D u + S z = -s0 for each contact, with u and z_h as they follow from t; then its motion.
-    void slip_step(RowSystem& rows) {
-        const int n = slip_, ld = hold_ + slip_ + 1;
-        const double* P = A_.data() + hold_ * ld + hold_;  // n x n, and (minus) the motion at no step beyond
-        newton_.assign(static_cast<std::size_t>(n * n), 0.0), rhs_.resize(static_cast<std::size_t>(n)), slip_motion_.resize(static_cast<std::size_t>(n));
-        for (std::size_t m = 0; m < members_.size(); ++m) {
-            if (!slips(rows, m)) continue;
-            const Patch& p = patches[static_cast<std::size_t>(group(rows, m).index)];
-            const Columns& c = columns_[m];
-            for (int a = 0; a < 3; ++a) {
-                double *row = newton_.data() + (c.slip + a) * n, right = -p.s0[c.held + a];
-                auto add = [&](double s, const double* x, double last) {
-                    for (int i = 0; i < n; ++i) row[i] += s * x[i];
-                    right -= s * last;
-                };
-                for (int b = 0; b < 3; ++b) add(p.D[6 * (c.held + a) + slip_row[b]], P + (c.slip + b) * ld, -P[(c.slip + b) * ld + n]);
-                for (int j = 0; j < c.held; ++j) {
-                    const double s = p.S[(c.held + a) * p.k + j], *x = A_.data() + (c.hold + j) * ld + hold_;
-                    if (s != 0) add(-s, x, -(base_z_[static_cast<std::size_t>(c.hold + j)] + x[n]));
-                }
-                row[c.slip + a] += 1;
-                right -= base_z_[static_cast<std::size_t>(hold_ + c.slip + a)];
-                rhs_[static_cast<std::size_t>(c.slip + a)] = right;
-            }
-        }
-        solve_rows(newton_.data(), rhs_.data(), n, step_.data(), exchanged_);
-        for (int i = 0; i < n; ++i) {
-            double u = -P[i * ld + n];
-            for (int j = 0; j < n; ++j) u += P[i * ld + j] * step_[static_cast<std::size_t>(j)];
-            slip_motion_[static_cast<std::size_t>(i)] = u;
-        }
+            for (int j = hold_; j < i; ++j) answer.A[static_cast<std::size_t>(i * k + j)] = answer.A[static_cast<std::size_t>(j * k + i)];
     }
     /// z of a wrench w = E z.
     void coordinates(const Group& g, const double* w, double* z) const {
@@ -261,61 +221,103 @@ protected:
         *z++ = t[0], *z++ = t[1];
         if (p.kind != Shape2::point || p.grip != Grip::stick) *z = t[2];
     }
-    /// The entries of a short vector that are not zero: most conditions hold single motions.
-    struct Few {
-        int count = 0, at[most_rows];
-        double value[most_rows];
-        Few(const double* x, int n) {
-            for (int i = 0; i < n; ++i)
-                if (x[i] != 0) at[count] = i, value[count++] = x[i];
-        }
-        double times(const double* x) const {
+    /// w = E z, and what it does
+    void apply() {
+        std::fill(w_.begin(), w_.end(), 0.0);
+        for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].add(z_[i], w_.data());
+        respond_all();
+    }
+    /// Forces that hold, with friction that slips as in `base_`; as a correction, so that what the motion leaves open stays as it was.
+    void hold() {
+        apply();
+        rhs_.resize(static_cast<std::size_t>(hold_));
+        for (std::size_t r = 0; r < rhs_.size(); ++r) {
+            const Column& c = columns_[r];
             double s = 0;
-            for (int i = 0; i < count; ++i) s += value[i] * x[at[i]];
-            return s;
+            for (int i = 0; i < c.count; ++i) s += c.value[i] * (wanted_[static_cast<std::size_t>(c.at[i])] - u_[static_cast<std::size_t>(c.at[i])]);
+            rhs_[r] = s;
         }
-        void add(double s, double* x) const {
-            for (int i = 0; i < count; ++i) x[at[i]] += value[i] * s;
+        solve_reduced(answers_[present_].A.data(), hold_, hold_ + slip_, rhs_.data());
+        for (std::size_t r = 0; r < rhs_.size(); ++r) z_[r] += rhs_[r];
+        apply();
+    }
+    /// Newton's steps for the directions of slip; step_: what friction changes by.
+    void follow_slip(RowSystem& rows) {
+        constexpr int most_turns = 20;
+        step_.assign(static_cast<std::size_t>(slip_), 0.0);
+        for (int turns = 0;; ++turns) {
+            slip_step(rows);
+            double change = 0;
+            for (const std::size_t m : slipping_) {
+                const Group& g = group(rows, m);
+                Patch& p = patches[static_cast<std::size_t>(g.index)];
+                find_wrench(p, shares_[m]);
+                if (p.w[2] > 0) {
+                    bearing_before_ = p.bearing;
+                    share_pressure(p);
+                    if (p.kind == Shape2::face && bearing_before_ != p.bearing && turns < most_turns / 2) change = 1;
+                    double u[6] = {};
+                    for (int r = 0; r < 3; ++r) u[slip_row[r]] = u_[static_cast<std::size_t>(g.row + slip_row[r])] + dot_product(answers_[present_].slip_by_slip(shares_[m].slip + r), step_.data(), slip_);
+                    p.turned = turn_slip(p, u);
+                    change = larger(change, p.turned);
+                }
+            }
+            if (change < 1e-11 || turns >= most_turns) break;
+            for (const std::size_t m : slipping_) basis(patches[static_cast<std::size_t>(group(rows, m).index)]);
         }
-    };
-    int columns_of(const Group& g) const {
-        if (g.kind == GroupKind::patch) return patches[static_cast<std::size_t>(g.index)].k;
-        return g.kind == GroupKind::loop ? g.rows : stops[static_cast<std::size_t>(g.index)].on;
     }
-    static const double* unit(int j) {
-        static constexpr double e[most_rows][most_rows] = {{1, 0, 0, 0, 0, 0}, {0, 1, 0, 0, 0, 0}, {0, 0, 1, 0, 0, 0}, {0, 0, 0, 1, 0, 0}, {0, 0, 0, 0, 1, 0}, {0, 0, 0, 0, 0, 1}};
-        return e[j];
+    /// Newton's step of what slips: D u + S z = -s0 for each contact, with u and z as they follow from the step.
+    void slip_step(RowSystem& rows) {
+        const int n = slip_;
+        const Answer& answer = answers_[present_];
+        newton_.assign(static_cast<std::size_t>(n * n), 0.0), rhs_.resize(static_cast<std::size_t>(n));
+        for (const std::size_t m : slipping_) {
+            const Group& g = group(rows, m);
+            const Patch& p = patches[static_cast<std::size_t>(g.index)];
+            const Share& c = shares_[m];
+            for (int a = 0; a < 3; ++a) {
+                double *row = newton_.data() + (c.slip + a) * n, right = -p.s0[c.held + a];
+                auto add = [&](double s, const double* by_step, double now) {
+                    for (int i = 0; i < n; ++i) row[i] += s * by_step[i];
+                    right -= now;
+                };
+                for (int b = 0; b < 3; ++b) {
+                    const double d = p.D[6 * (c.held + a) + slip_row[b]];
+                    add(d, answer.slip_by_slip(c.slip + b), d * u_[static_cast<std::size_t>(g.row + slip_row[b])]);
+                }
+                for (int j = 0; j < c.held; ++j) {
+                    const double s = p.S[(c.held + a) * p.k + j];
+                    if (s != 0) add(-s, answer.held_by_slip(c.hold + j), s * z_[static_cast<std::size_t>(c.hold + j)]);
+                }
+                row[c.slip + a] += 1;
+                rhs_[static_cast<std::size_t>(c.slip + a)] = right - z_[static_cast<std::size_t>(hold_ + c.slip + a)];
+            }
+        }
+        solve_rows(newton_.data(), rhs_.data(), n, step_.data(), exchanged_);
     }
-    const double* column_of(const Group& g, int j) const { return g.kind == GroupKind::patch ? patches[static_cast<std::size_t>(g.index)].E + 6 * j : unit(j); }
-    double wanted(const Group& g, int i) const {
-        if (g.kind == GroupKind::patch) return patches[static_cast<std::size_t>(g.index)].target[i];
-        if (g.kind == GroupKind::stop) return stops[static_cast<std::size_t>(g.index)].target;
-        return loop_target[static_cast<std::size_t>(loop_row[static_cast<std::size_t>(g.index)] + i)];
-    }
-    /// u = u_free + B w
-    void respond_all() {
-        u_ = u_free_;
-        for (int i = 0; i < n_; ++i) {
-            const double w = w_[static_cast<std::size_t>(i)], *column = B_ + i * n_;
-            if (w == 0) continue;
-            for (int r = 0; r < n_; ++r) u_[static_cast<std::size_t>(r)] += w * column[r];
+    /// The wrench of a contact that slips, after the step.
+    void find_wrench(Patch& p, const Share& c) {
+        std::fill(p.w, p.w + 6, 0.0);
+        for (int j = 0; j < p.k; ++j) {
+            const bool held = j < c.held;
+            const int place = held ? c.hold + j : hold_ + c.slip + j - c.held;
+            const double change = held ? -dot_product(answers_[present_].held_by_slip(place), step_.data(), slip_) : step_[static_cast<std::size_t>(place - hold_)];
+            const double z = z_[static_cast<std::size_t>(place)] + change;
+            for (int r = 0; r < 6; ++r) p.w[r] += p.E[6 * j + r] * z;
+            if (p.grip == Grip::pivot && j == p.held - 2) p.points[static_cast<std::size_t>(p.pivot)].fx = z;  // of the point that sticks
+            if (p.grip == Grip::pivot && j == p.held - 1) p.points[static_cast<std::size_t>(p.pivot)].fy = z;
         }
     }
 
-    int n_ = 0;                       // rows of the present island
-    Vec<int> members_;                // its groups
-    Vec<Island> islands_;
-    Vec<double> u_free_, u_, w_;      // its motion without forces, with them, and the forces
-    Vec<double> base_;                // forces that hypotheses correct
-
-private:
     double* B_ = nullptr;
-    int hold_ = 0, slip_ = 0;         // columns of the hypothesis
-    Vec<Columns> columns_;            // of each member
-    Vec<Few> few_;
+    int hold_ = 0, slip_ = 0;         // columns of the hypothesis that hold and that slip
+    Vec<Column> columns_;
+    Vec<Share> shares_;               // of each member
+    Vec<std::size_t> slipping_;       // members
+    Vec<Answer> answers_;             // of each island
     Vec<int> order_, island_, exchanged_;
-    Vec<double> store_, A_, base_z_, newton_, rhs_, step_, slip_motion_;
-    Vec<char> kept_, bearing_before_;
+    Vec<double> store_, wanted_, moved_, z_, newton_, rhs_, step_;
+    Vec<char> bearing_before_;
 };
 
 UKEMI_END

@@ -42,12 +42,12 @@ public:
             cones_.reserve(tree.nv);
         }
         std::fill(scratch, scratch + tree.nv, 0.0);
-        for (const Island& island : islands_) {
-            enter(rows, island, v);
+        for (std::size_t i = 0; i < islands_.size(); ++i) {
+            enter(rows, i, v);
             solve_island(rows, again, report, trace);
-            for (std::size_t m = 0; m < members_.size(); ++m) rows.add_force(group(rows, m), w_.data() + group(rows, m).row, scratch);
+            for (std::size_t m = 0; m < members_.size(); ++m) rows.add_response(group(rows, m), w_.data() + group(rows, m).row, scratch);
         }
-        ukemi::UKEMI_LEVEL::solve(tree, L, scratch);
+        rows.finish_response(L, scratch);
         for (int i = 0; i < tree.nv; ++i) v[i] += scratch[i];
     }
 

@@ -132,21 +132,29 @@ public:
         });
     }
     void velocity(const Group& g, const double* v, double* u) const {
-        for (int r = 0; r < g.rows; ++r) u[r] = 0;
-        for (int d = g.dofs; d < g.dofs_end; ++d) {
-            const double s = v[dofs[static_cast<std::size_t>(d)]];
-            const double* h = H.data() + g.store + (d - g.dofs) * g.rows;
-            for (int r = 0; r < g.rows; ++r) u[r] += h[r] * s;
-        }
+        with_rows(g.rows, [&](auto rows) {
+            double sum[most_rows] = {};
+            for (int d = g.dofs; d < g.dofs_end; ++d) {
+                const double *h = H.data() + g.store + (d - g.dofs) * rows, s = v[dofs[static_cast<std::size_t>(d)]];
+                for (int r = 0; r < rows; ++r) sum[r] += h[r] * s;
+            }
+            for (int r = 0; r < g.rows; ++r) u[r] = sum[r];
+        });
     }
-    /// x += H^T w
-    void add_force(const Group& g, const double* w, double* x) const {
-        for (int d = g.dofs; d < g.dofs_end; ++d) {
-            const double* h = H.data() + g.store + (d - g.dofs) * g.rows;
-            double s = 0;
-            for (int r = 0; r < g.rows; ++r) s += h[r] * w[r];
-            x[dofs[static_cast<std::size_t>(d)]] += s;
-        }
+    /// x += Y w; when all are there, M^-1 H^T w = L^-1 D^-1/2 x.
+    void add_response(const Group& g, const double* w, double* x) const {
+        with_rows(g.rows, [&](auto rows) {
+            for (int d = g.dofs; d < g.dofs_end; ++d) {
+                const double* y = Y.data() + g.store + (d - g.dofs) * rows;
+                double s = 0;
+                for (int r = 0; r < rows; ++r) s += y[r] * w[r];
+                x[dofs[static_cast<std::size_t>(d)]] += s;
+            }
+        });
+    }
+    void finish_response(const double* L, double* x) const {
+        for (int k = 0; k < tree_.nv; ++k) x[k] *= scale_[static_cast<std::size_t>(k)];
+        solve_lower(tree_, L, x);
     }
     int island(const Group& g) { return find(g.root); }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "level.hpp"
 #include "level_vector.hpp"
+#include "spatial.hpp"
 
 UKEMI_BEGIN
 
@@ -88,39 +88,52 @@ inline void solve_rows(double* A, double* b, int n, double* x, Vec<int>& columns
     }
 }
 
-/// Symmetric elimination, L D L^T: of the symmetric n x n matrix A (upper triangle, rows `ld` apart, columns up to ld) the
-/// first `rows` rows and columns are eliminated from all others. Rows that depend on those before them (their pivot is below
-/// `dependent_share` of the largest) are left out and get no share: `kept` tells.
-inline void reduce_symmetric(double* A, int rows, int n, int ld, Vec<char>& kept) {
+/// Four sums side by side: one would wait for each of its additions.
+inline double dot_product(const double* a, const double* b, int n) {
+    double s[4] = {0, 0, 0, 0};
+    int i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int l = 0; l < 4; ++l) s[l] += a[i + l] * b[i + l];
+    for (; i < n; ++i) s[0] += a[i] * b[i];
+    return (s[0] + s[1]) + (s[2] + s[3]);
+}
+
+/// Eliminates the first `rows` unknowns of a symmetric system (L D L^T; n x n, row-major, upper triangle): what is left of the
+/// others stands in their triangle, how the eliminated follow from them in the upper right block, 1 / D on the diagonal. Rows that
+/// depend on those before them (their pivot is below `dependent_share` of the largest entry) get no share: 1 / D is 0.
+inline void reduce_symmetric(double* A, int rows, int n) {
     constexpr double dependent_share = 1e-11;
-    kept.resize(static_cast<std::size_t>(rows));
     double scale = 0;
-    for (int i = 0; i < rows; ++i) scale = std::fmax(scale, A[i * ld + i]);
+    for (int i = 0; i < rows; ++i) scale = larger(scale, A[i * n + i]);
     for (int k = 0; k < rows; ++k) {
-        const double* top = A + k * ld;
-        kept[static_cast<std::size_t>(k)] = top[k] > dependent_share * scale;
-        if (!kept[static_cast<std::size_t>(k)]) continue;
-        const double d = 1.0 / top[k];
+        double* top = A + k * n;
+        const double d = top[k] = top[k] > dependent_share * scale ? 1.0 / top[k] : 0.0;
         for (int i = k + 1; i < n; ++i) {
             const double l = top[i] * d;
             if (l == 0) continue;
-            double* row = A + i * ld;
-            for (int j = i; j < ld; ++j) row[j] -= l * top[j];
+            double* row = A + i * n;
+            for (int j = i; j < n; ++j) row[j] -= l * top[j];
+        }
+    }
+    for (int k = rows - 1; k >= 0; --k) {
+        double* top = A + k * n;
+        for (int j = rows; j < n; ++j) top[j] *= top[k];
+        for (int i = k + 1; i < rows; ++i) {
+            const double l = top[i] * top[k], *row = A + i * n;
+            if (l == 0) continue;
+            for (int j = rows; j < n; ++j) top[j] -= l * row[j];
         }
     }
 }
-/// What follows for the eliminated unknowns from the columns beyond them: x = column - (columns of others) times them.
-inline void back_substitute(double* A, int rows, int ld, const Vec<char>& kept) {
+/// Solves for the eliminated unknowns alone, x := A^-1 x.
+inline void solve_reduced(const double* A, int rows, int n, double* x) {
+    for (int k = 0; k < rows; ++k) {
+        const double *top = A + k * n, l = x[k] * top[k];
+        for (int i = k + 1; i < rows; ++i) x[i] -= l * top[i];
+    }
     for (int k = rows - 1; k >= 0; --k) {
-        double* top = A + k * ld;
-        const double d = kept[static_cast<std::size_t>(k)] ? 1.0 / top[k] : 0.0;
-        for (int j = rows; j < ld; ++j) top[j] *= d;
-        for (int i = k + 1; i < rows; ++i) {
-            const double l = top[i] * d;
-            if (l == 0) continue;
-            const double* row = A + i * ld;
-            for (int j = rows; j < ld; ++j) top[j] -= l * row[j];
-        }
+        const double* top = A + k * n;
+        x[k] = (x[k] - dot_product(top + k + 1, x + k + 1, rows - k - 1)) * top[k];
     }
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 #include <cstddef>
 
-#include "level.hpp"
+#include "dense.hpp"
 #include "types.hpp"
 
 UKEMI_BEGIN
@@ -34,6 +34,17 @@ inline void factorize(const Tree& tree, double* M) {
     }
 }
 
+/// x := L^-1 x
+inline void solve_lower(const Tree& tree, const double* L, double* x) {
+    const int n = tree.nv;
+    for (int k = 0; k < n; ++k) {
+        const double* row = L + static_cast<std::ptrdiff_t>(k) * n;
+        double sum = 0;
+        for_each_run(tree, tree.dof_parent[static_cast<std::size_t>(k)], [&](int begin, int end) { sum += dot_product(row + begin, x + begin, end - begin); });
+        x[k] -= sum;
+    }
+}
+
 /// x := M^-1 x, with the factor above.
 inline void solve(const Tree& tree, const double* L, double* x) {
     const int n = tree.nv;
@@ -45,14 +56,8 @@ inline void solve(const Tree& tree, const double* L, double* x) {
             for (int i = begin; i < end; ++i) x[i] -= row[i] * from;
         });
     }
-    for (int k = 0; k < n; ++k) {
-        const double* row = L + static_cast<std::ptrdiff_t>(k) * n;
-        double sum = x[k] / row[k];
-        for_each_run(tree, up[k], [&](int begin, int end) {
-            for (int i = begin; i < end; ++i) sum -= row[i] * x[i];
-        });
-        x[k] = sum;
-    }
+    for (int k = 0; k < n; ++k) x[k] /= L[static_cast<std::ptrdiff_t>(k) * n + k];
+    solve_lower(tree, L, x);
 }
 
 UKEMI_END
