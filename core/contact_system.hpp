@@ -133,12 +133,11 @@ public:
     }
     void velocity(const Group& g, const double* v, double* u) const {
         with_rows(g.rows, [&](auto rows) {
-            double sum[most_rows] = {};
+            for (int r = 0; r < rows; ++r) u[r] = 0;
             for (int d = g.dofs; d < g.dofs_end; ++d) {
                 const double *h = H.data() + g.store + (d - g.dofs) * rows, s = v[dofs[static_cast<std::size_t>(d)]];
-                for (int r = 0; r < rows; ++r) sum[r] += h[r] * s;
+                for (int r = 0; r < rows; ++r) u[r] += h[r] * s;
             }
-            for (int r = 0; r < g.rows; ++r) u[r] = sum[r];
         });
     }
     /// x += Y w; when all are there, M^-1 H^T w = L^-1 D^-1/2 x.

@@ -98,15 +98,30 @@ inline double dot_product(const double* a, const double* b, int n) {
     return (s[0] + s[1]) + (s[2] + s[3]);
 }
 
+/// Exchanges two unknowns i < j of a symmetric matrix (n x n, row-major, upper triangle).
+inline void exchange_symmetric(double* A, int n, int i, int j) {
+    for (int r = 0; r < i; ++r) std::swap(A[r * n + i], A[r * n + j]);
+    for (int r = i + 1; r < j; ++r) std::swap(A[i * n + r], A[r * n + j]);
+    for (int c = j + 1; c < n; ++c) std::swap(A[i * n + c], A[j * n + c]);
+    std::swap(A[i * n + i], A[j * n + j]);
+}
 /// Eliminates the first `rows` unknowns of a symmetric system (L D L^T; n x n, row-major, upper triangle): what is left of the
-/// others stands in their triangle, how the eliminated follow from them in the upper right block, 1 / D on the diagonal. Rows that
-/// depend on those before them (their pivot is below `dependent_share` of the largest entry) get no share: 1 / D is 0.
-inline void reduce_symmetric(double* A, int rows, int n) {
-    constexpr double dependent_share = 1e-11;
+/// others stands in their triangle, how the eliminated follow from them in the upper right block, 1 / D on the diagonal. Weak
+/// ones come last; those that depend on the others (their pivot is below `dependent_share` of the largest) get no share: 1 / D
+/// is 0. `order`: the unknowns as they stand.
+inline void reduce_symmetric(double* A, int rows, int n, Vec<int>& order) {
+    constexpr double weak_share = 1e-6, dependent_share = 1e-11;
+    order.resize(static_cast<std::size_t>(rows));
     double scale = 0;
-    for (int i = 0; i < rows; ++i) scale = larger(scale, A[i * n + i]);
+    for (int i = 0; i < rows; ++i) order[static_cast<std::size_t>(i)] = i, scale = larger(scale, A[i * n + i]);
     for (int k = 0; k < rows; ++k) {
         double* top = A + k * n;
+        if (top[k] <= weak_share * scale) {
+            int best = k;
+            for (int i = k + 1; i < rows; ++i)
+                if (A[i * n + i] > A[best * n + best]) best = i;
+            if (best != k) exchange_symmetric(A, n, k, best), std::swap(order[static_cast<std::size_t>(k)], order[static_cast<std::size_t>(best)]);
+        }
         const double d = top[k] = top[k] > dependent_share * scale ? 1.0 / top[k] : 0.0;
         for (int i = k + 1; i < n; ++i) {
             const double l = top[i] * d;
