@@ -47,7 +47,7 @@ public:
     void solve(const RowSystem& rows) {
         best_ = INFINITY;
         kept_.assign(3 * cones_.size() + equal_.size(), 0.0);
-        for (const double far : {1.0, 30.0, 0.03})
+        for (const double far : {1.0, 30.0, 0.03, 5.0, 0.2, 300.0, 3e-3})
             for (const double near : {static_cast<double>(INFINITY), 1e-3, 1e-4, 1e-2, 1e-1})
                 if (best_ >= tolerable) follow_path(rows, far, near);
         restore();

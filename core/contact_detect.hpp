@@ -20,6 +20,7 @@ struct Found {
     Material material;
     Vec3<double> velocity;   ///< of b's surface, when b stands in the world
     bool touches;
+    double middle = NAN;     ///< its gap where `follow` looked again
 };
 
 /// The normal when the bodies stand at X.
@@ -104,10 +105,30 @@ public:
             for (std::size_t k = 0; k < scene_.fields.size(); ++k)
                 against_field(s, X, scene_.fields[k], top_[k], first_key_[s] + static_cast<int>(scene_.planes.size() + k) * features, margin, static_cast<int>(scene_.planes.size() + k));
         }
-        for (std::size_t i = 0; i < scene_.pairs.size(); ++i) against_solid(i, X, margin, surfaces + static_cast<int>(i));
+        for (std::size_t i = 0; i < scene_.pairs.size(); ++i) against_solid(i, X, margin);
+    }
+
+    /// Where two solids touch in one point: that point and its normal as they are at X, a little later.
+    void follow(const Placement<double>* X) {
+        std::fill(moved_.begin(), moved_.end(), 0);
+        for (Found& f : found) {
+            const int pair = f.key - pair_key_;
+            if (pair < 0 || !f.touches) continue;
+            int points = 0;
+            for (const Found& g : found) points += g.key == f.key && g.touches;
+            if (points > 1) continue;
+            const Separation s = separation(static_cast<std::size_t>(pair), X);
+            meet(static_cast<std::size_t>(pair), X, s);
+            const Vec3<double> n = normal_at(f, X);
+            if (meetings_.size() != 1 || dot(s.normal, n) < same_normal_near || norm(meetings_[0].at - surface_point(f, n, X)) > same_point_near) continue;  // another feature
+            const double start = f.gap;
+            f = found_at(static_cast<std::size_t>(pair), X, s, meetings_[0]);
+            f.middle = f.gap, f.gap = start, f.touches = true;
+        }
     }
 
 private:
+    static constexpr double same_normal_near = 0.99, same_point_near = 0.01;  // cosine, [m]: what changes more has jumped
     static const Placement<double>& world() {
         static const Placement<double> X{{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
         return X;
@@ -387,45 +408,56 @@ private:
         }
         return place_in_world_[i];
     }
-    void against_solid(std::size_t index, const Placement<double>* X, double margin, int surface) {
+    void against_solid(std::size_t index, const Placement<double>* X, double margin) {
         const SolidPair& pair = scene_.pairs[index];
         const Solid &a = scene_.solids[static_cast<std::size_t>(pair.a)], &b = scene_.solids[static_cast<std::size_t>(pair.b)];
-        const Placement<double>&Xa = X[a.body], &Xb = b.body < 0 ? world() : X[b.body];
         const std::size_t key = static_cast<std::size_t>(pair_key_) + index;
-        const Vec3<double> between = place(Xa, a.centre) - place(Xb, b.centre);
+        const Vec3<double> between = place(X[a.body], a.centre) - place(place_of(b, X), b.centre);
         const double reach = a.reach + b.reach + margin, d2 = dot(between, between);
         if (d2 > reach * reach) {
             gap[key] = std::sqrt(d2) - a.reach - b.reach;
             return;
         }
-        const Vec<Vec3<double>>&A = corners(pair.a, X), &B = corners(pair.b, X);
-        const double r = a.radius + b.radius;
-        Separation s{0, {0, 0, 1}};
-        bool apart = false;
-        if (r > 0) {
-            const Nearest near = nearest_points(A, B);
-            apart = near.distance > 1e-9;
-            if (apart) s = {near.distance - r, (near.on_a - near.on_b) * (1 / near.distance)};
-        }
-        if (!apart) {
-            if (a.faces.empty() && b.faces.empty()) {  // two balls or rods through each other
-                const double length = std::sqrt(d2);
-                s = {-r, length > 1e-9 ? between * (1 / length) : Vec3<double>{0, 0, 1}};
-            } else {
-                s = best_axis(a, Xa, A, b, Xb, B);
-                s.distance -= r;
-            }
-        }
+        const Separation s = separation(index, X);
         gap[key] = s.distance;
         if (s.distance > margin) return;
-        meetings_.clear();
-        meetings(A, a.radius, B, b.radius, s.normal, feature_depth, meetings_);
-        for (const Meeting& m : meetings_) {
-            if (m.gap > margin) continue;
-            const Vec3<double> centre = m.at + s.normal * a.radius, other = m.at - s.normal * (m.gap + b.radius);
-            found.push_back({static_cast<int>(key), a.body, b.body, a.link, b.link, surface, tmul(Xa.R, centre - Xa.p), a.radius, 0, {0, 0, 0}, s.normal, tmul(Xb.R, other - Xb.p), tmul(Xb.R, s.normal),
-                             a.radius > 0 && b.radius > 0, m.gap, pair.material, pair.velocity, false});
+        meet(index, X, s);
+        for (const Meeting& m : meetings_)
+            if (m.gap <= margin) found.push_back(found_at(index, X, s, m));
+    }
+    static const Placement<double>& place_of(const Solid& s, const Placement<double>* X) { return s.body < 0 ? world() : X[s.body]; }
+    /// How far the surfaces of a pair are apart, and along which normal.
+    Separation separation(std::size_t index, const Placement<double>* X) {
+        const SolidPair& pair = scene_.pairs[index];
+        const Solid &a = scene_.solids[static_cast<std::size_t>(pair.a)], &b = scene_.solids[static_cast<std::size_t>(pair.b)];
+        const Vec<Vec3<double>>&A = corners(pair.a, X), &B = corners(pair.b, X);
+        const double r = a.radius + b.radius;
+        if (r > 0) {
+            const Nearest near = nearest_points(A, B);
+            if (near.distance > 1e-9) return {near.distance - r, (near.on_a - near.on_b) * (1 / near.distance)};
         }
+        if (a.faces.empty() && b.faces.empty()) {  // two balls or rods through each other
+            const Vec3<double> between = place(X[a.body], a.centre) - place(place_of(b, X), b.centre);
+            const double length = norm(between);
+            return {-r, length > 1e-9 ? between * (1 / length) : Vec3<double>{0, 0, 1}};
+        }
+        Separation s = best_axis(a, X[a.body], A, b, place_of(b, X), B);
+        s.distance -= r;
+        return s;
+    }
+    void meet(std::size_t index, const Placement<double>* X, const Separation& s) {
+        const SolidPair& pair = scene_.pairs[index];
+        meetings_.clear();
+        meetings(corners(pair.a, X), scene_.solids[static_cast<std::size_t>(pair.a)].radius, corners(pair.b, X), scene_.solids[static_cast<std::size_t>(pair.b)].radius, s.normal, feature_depth, meetings_);
+    }
+    Found found_at(std::size_t index, const Placement<double>* X, const Separation& s, const Meeting& m) const {
+        const SolidPair& pair = scene_.pairs[index];
+        const Solid &a = scene_.solids[static_cast<std::size_t>(pair.a)], &b = scene_.solids[static_cast<std::size_t>(pair.b)];
+        const Placement<double>&Xa = X[a.body], &Xb = place_of(b, X);
+        const Vec3<double> centre = m.at + s.normal * a.radius, other = m.at - s.normal * (m.gap + b.radius);
+        const int surface = static_cast<int>(scene_.planes.size() + scene_.fields.size() + index);
+        return {pair_key_ + static_cast<int>(index), a.body, b.body, a.link, b.link, surface, tmul(Xa.R, centre - Xa.p), a.radius, 0, {0, 0, 0}, s.normal, tmul(Xb.R, other - Xb.p), tmul(Xb.R, s.normal),
+                a.radius > 0 && b.radius > 0, m.gap, pair.material, pair.velocity, false};
     }
     /// Corners this much higher than the lowest still belong to a face or an edge that meets another [m].
     static constexpr double feature_depth = 1e-3;

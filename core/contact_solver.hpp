@@ -15,6 +15,7 @@ UKEMI_BEGIN
 class ContactSolver : public IslandSystem {
 public:
     bool impact = false;
+    Certificate certificate;  // of the last solution
 
     /// Keeps what every contact did, as the first hypothesis of the next step.
     void remember() {
@@ -32,6 +33,7 @@ public:
     /// v: velocity without these forces; on return with them. L: factor of the inertia matrix, scratch: nv numbers.
     /// `again`: the same rows with another v; hypotheses start from those that held.
     void solve(const Tree& tree, RowSystem& rows, const double* L, bool again, double* v, double* scratch, StepReport& report, Vec<TraceEntry>* trace) {
+        certificate = {};
         if (rows.groups.empty()) return;
         ++report.solves;
         if (again) {
@@ -79,7 +81,7 @@ private:
             solve_cones(rows, report, trace);
         }
         store(rows);
-        certify(rows, report);
+        certify(rows);
     }
 
     /// Hypothesis, solution, check, until all hold or a set of conditions comes back; the first half of the trials
@@ -307,6 +309,7 @@ private:
         }
         return Check::none;
     }
+    static bool may_slip(const Patch& p) { return p.material.mu_d <= most_friction; }
     static bool bears(const Patch& p, int i) {
         if (p.grip == Grip::off) return false;
         return p.kind == Shape2::face || i == p.i || (p.kind == Shape2::line && i == p.j);
@@ -327,7 +330,7 @@ private:
         p.stuck |= p.grip == Grip::stick;
         switch (failed) {
             case Check::normal_force:  // [DF03] Table II: it may push when it slips; then it parts
-                if (p.material.mu_s > 0 && !p.slid_again) p.grip = Grip::slip, start_slip(p);
+                if (p.material.mu_s > 0 && !p.slid_again && may_slip(p)) p.grip = Grip::slip, start_slip(p);
                 else p.grip = Grip::off;
                 break;
             case Check::pressure: {  // [CC00] 4.4 (2): the nearest corner or side of the hull bears
@@ -372,7 +375,8 @@ private:
             case Check::approach:
                 if (bears(p, point)) break;
                 if (p.grip == Grip::off) {
-                    p.grip = p.material.mu_s > 0 && !p.stuck ? Grip::stick : Grip::slip;
+                    if (p.shape != Shape2::point) p.stuck = p.slid = p.slid_again = p.pivoted = false;  // this point alone has not been tried
+                    p.grip = (p.material.mu_s > 0 && !p.stuck) || !may_slip(p) ? Grip::stick : Grip::slip;
                     p.kind = Shape2::point, p.i = point;
                 } else if (p.kind == Shape2::point) {
                     p.kind = Shape2::line, p.j = point;
@@ -531,8 +535,8 @@ private:
         }
     }
     /// Residuals of all conditions of the island, whoever found the solution.
-    void certify(RowSystem& rows, StepReport& report) {
-        Certificate& c = report.certificate;
+    void certify(RowSystem& rows) {
+        Certificate& c = certificate;
         const double scale = largest_force(rows);
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
@@ -568,7 +572,6 @@ private:
             c.dissipation = std::fmax(c.dissipation, share * (std::hypot(left[0], left[1]) + (p.free_twist ? 0.0 : std::fabs(left[2]) / std::fmax(p.size, 1e-3))) / w[2]);
             certify_points(p, u, share / w[2], c);
         }
-        report.valid &= c.normal_force < 1e-6 && c.approach < 1e-6 && c.complementarity < 1e-6 && c.cone < 1e-6 && c.dissipation < 1e-5 && c.pressure < 1e-6;
     }
 
     /// Each point: friction within the cone, at its bound where the point slips, and against the slip.

@@ -38,7 +38,7 @@ public:
         for (int part = 0; left > 0; ++part) {
             elapsed_ = h - left;
             impact(q, v, h);
-            double t = left, low = 0;
+            double t = left;
             std::copy(q, q + nq_, q_start_.begin()), std::copy(v, v + nv_, v_start_.begin());
             gap_start_ = detector_.gap, found_start_ = detector_.found;
             curved_before_ = curved_error_;
@@ -47,12 +47,16 @@ public:
                 smooth(t, h, q_start_.data(), v_start_.data(), tau, external, gravity, q, v);
                 place_bodies(q);
                 detector_.look(poses_.data(), margin);
-                const double shorter = part + 1 < most_parts && attempt < 12 ? first_touch(t, low, q) : t;
-                if (shorter >= t) break;
-                t = shorter;
+                const bool may_divide = part + 1 < most_parts && attempt < 12;
+                double shorter = may_divide ? first_touch(t, q) : t;
+                if (may_divide && !(solver_.certificate.holds() && passes_agree_) && t > h / most_halves) shorter = std::fmin(shorter, 0.5 * t);  // another problem
+                if (shorter >= t && may_divide && t < left && attempt < 9) shorter = almost_touch(t, h, q);
+                if (shorter == t) break;
+                t = std::fmin(shorter, left);
             }
             if (t < left) ++report.splits;
             left = t < left ? left - t : 0.0;
+            report.certificate.include(solver_.certificate);
             touch(q, v);
             solver_.remember();
             keep_forces(t, h);
@@ -101,7 +105,10 @@ private:
     static constexpr double push_out = 0.1;     // share of a penetration that a step takes back,
     static constexpr double push_out_time = 1e-3;  // or that this time does, when steps are shorter [s]
     static constexpr double negligible = 1e-7;  // change of velocity products [1/s^2] that a second pass would correct: 1e-10 of g in a step
+    static constexpr int most_passes = 5;       // more than two where the second finds contacts that do something else
     static constexpr int most_bends = 8;        // corrections of a step that ends beyond a limit on several freedoms
+    static constexpr double shortest_part = 1e-2;  // of a step, where it is divided at a touch-down
+    static constexpr double most_halves = 32;   // a step whose contacts have no valid solution, or none that its own velocity products lead to, is halved, down to this share
     static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
 
     bool same_state(const double* q, const double* v) const {
@@ -143,13 +150,13 @@ private:
         for (std::size_t i = 0; i < curved_error_.size(); ++i) curved_touched_[i] = curved_error_[i] >= -stop_reach;
     }
     /// A shorter time at which the first new contact touches, or t if nothing went too deep.
-    double first_touch(double t, double& low, const double* q) {
+    double first_touch(double t, const double* q) {
         double best = t;
         auto consider = [&](double before, double after, double deep) {
             if (after >= -deep) return;
             if (!(before > 0)) before = deep;
             double share = std::isfinite(before) ? before / (before - after) : 0.5;
-            const double time = low + (t - low) * std::fmin(0.98, std::fmax(0.02, share));
+            const double time = t * std::fmin(0.98, std::fmax(0.02, share));
             best = std::fmin(best, time);
         };
         bool started = false;
@@ -174,6 +181,23 @@ private:
         return best;
     }
 
+    /// A little later than t, where something is about to touch: what is left would be a part too short for its forces to
+    /// tell from the error of the velocities; else t.
+    double almost_touch(double t, double h, const double* q) {
+        double best = t + shortest_part * h;
+        auto consider = [&](double before, double after, double near) {
+            if (after > near && before > after && std::isfinite(before)) best = std::fmin(best, t + t * after / (before - after));
+        };
+        for (const Found& f : detector_.found)
+            if (!detector_.touched[static_cast<std::size_t>(f.key)]) consider(gap_start_[static_cast<std::size_t>(f.key)], f.gap, options.accept);
+        for (std::size_t i = 0; i < scene_.stops.size(); ++i) {
+            const Stop& s = scene_.stops[i];
+            if (!stop_touched_[2 * i]) consider(q_start_[static_cast<std::size_t>(s.iq)] - s.lower, q[s.iq] - s.lower, stop_reach);
+            if (!stop_touched_[2 * i + 1]) consider(s.upper - q_start_[static_cast<std::size_t>(s.iq)], s.upper - q[s.iq], stop_reach);
+        }
+        return best < t + shortest_part * h ? best : t;
+    }
+
     /// Patches of what touches, at the bodies' poses X: points of one pair of bodies with one normal.
     void gather(const Placement<double>* X) {
         solver_.patch_count = 0;
@@ -189,7 +213,7 @@ private:
             if (!patch) {
                 if (solver_.patch_count == solver_.patches.size()) solver_.patches.emplace_back();
                 patch = &solver_.patches[solver_.patch_count++];
-                patch->a = f.a, patch->b = f.b, patch->link_a = f.link_a, patch->link_b = f.link_b, patch->material = f.material;
+                patch->a = f.a, patch->b = f.b, patch->middle = f.middle, patch->link_a = f.link_a, patch->link_b = f.link_b, patch->material = f.material;
                 const Vec3<double> t = across(n), s = cross(n, t);
                 patch->frame = {{t.x, s.x, n.x, t.y, s.y, n.y, t.z, s.z, n.z}, at};
                 patch->surface = f.b < 0 ? tmul(patch->frame.R, f.velocity) : Vec3<double>{0, 0, 0};
@@ -315,8 +339,8 @@ private:
         body_motions(tree_, {q_mid_.data(), 0}, {v, 0}, motions_.data());
         for (std::size_t i = 0; i < poses_.size(); ++i) poses_[i] = motions_[i].X;
         gather_again(poses_.data(), t, h, q, v);
-        for (int pass = 0; pass < 2; ++pass) {
-            // forces at the middle; in the second pass the velocity products of the mean velocity
+        for (int pass = 0; pass < most_passes; ++pass) {
+            // forces at the middle; from the second pass on with the velocity products of the mean velocity
             const double* v_at = pass == 0 ? v : v_mean_.data();
             rnea<double>(tree_, {q_mid_.data(), 0}, {v_at, 0}, {nullptr, 0}, {external, 0}, g, rnea_.data(), {bias_.data(), 0});
             for (std::size_t i = 0; i < nv_; ++i) free_[i] = t * ((tau ? tau[i] : 0.0) - bias_[i]);
@@ -324,13 +348,15 @@ private:
             ukemi::UKEMI_LEVEL::solve(tree_, M_.data(), free_.data());
             for (std::size_t i = 0; i < nv_; ++i) v_new_[i] = v[i] + free_[i];
             solver_.impact = false;
-            solver_.solve(tree_, rows_, M_.data(), pass == 1, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
-            double speed = 0, change = 0;
+            solver_.solve(tree_, rows_, M_.data(), pass > 0, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
+            double speed = 0, change = 0, other = 0;
             for (std::size_t i = 0; i < nv_; ++i) {
-                v_mean_[i] = 0.5 * (v[i] + v_new_[i]);
-                speed = std::fmax(speed, std::fabs(v_mean_[i])), change = std::fmax(change, std::fabs(v_new_[i] - v[i]));
+                const double mean = 0.5 * (v[i] + v_new_[i]);
+                speed = std::fmax(speed, std::fabs(mean)), change = std::fmax(change, std::fabs(v_new_[i] - v[i])), other = std::fmax(other, std::fabs(mean - v_at[i]));
+                v_mean_[i] = mean;
             }
-            if (speed * change < negligible) break;  // velocity products hardly change
+            passes_agree_ = speed * change < negligible || (pass > 0 && other < 0.1 * change);  // velocity products hardly change
+            if (passes_agree_) break;
         }
         integrate(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
         for (int again = 0; again < most_bends && straighten(t); ++again) {
@@ -351,6 +377,7 @@ private:
         }
     }
     void gather_again(const Placement<double>* X, double t, double h, const double* q, const double* v) {
+        detector_.follow(X);
         gather(X);
         make_rows(q_mid_.data(), v, motions_.data(), X);
         for (std::size_t i = 0; i < solver_.patch_count; ++i) {
@@ -358,6 +385,8 @@ private:
             // the motion at the end of the step that keeps the contact: velocity products of the second half, and what
             // takes a penetration back ([CC00] eq. 20b)
             for (int r = 0; r < 6; ++r) p.target[r] = -0.5 * t * p.bias[r];
+            // a single point slides over both surfaces: gap = middle + s u + 4 c (s / t)^2, s from the middle, and at rest at the end
+            if (p.points.size() == 1 && std::isfinite(p.middle)) p.target[2] = -4 / t * (p.points[0].gap - p.middle + 0.5 * t * p.u0[2]);
             double total[3] = {0, 0, 0};
             Sym3<double> G{0, 0, 0, 0, 0, 0};
             for (const PatchPoint& c : p.points) {
@@ -422,6 +451,7 @@ private:
             }
             jump(v, h, keep = low, &gain);
         }
+        report.certificate.include(solver_.certificate);
         report.energy_lost -= gain;
         report.restitution_kept = std::fmin(report.restitution_kept, keep);
         std::copy(v_new_.begin(), v_new_.end(), v);
@@ -487,10 +517,8 @@ private:
     Vec<TraceEntry> trace_;
     Vec<Found> found_start_;
     Vec<double> q_seen_, v_seen_;
-    bool moving_at_end_ = false;
+    bool moving_at_end_ = false, passes_agree_ = true;
     double g_ = 9.81, h_ = 1, elapsed_ = 0;
 };
-
-inline ContactEngine* make_contact_engine(const Tree& tree, const ContactScene& scene) { return new Stepper(tree, scene); }
 
 UKEMI_END
