@@ -40,7 +40,7 @@ inline Vec3<double> surface_point(const Found& f, const Vec3<double>& n, const P
     const Vec3<double> at = place(P, f.local) - n * f.radius;
     if (f.rim_radius <= 0) return at;
     const Vec3<double> axis = P.R * f.rim_axis, down = axis * dot(n, axis) - n;  // within the rim's plane
-    return at + down * (f.rim_radius / std::fmax(1e-12, norm(down)));
+    return at + down * (f.rim_radius / larger(1e-12, norm(down)));
 }
 
 /// How high that point stands over b's, along the normal: the gap, but for a constant.
@@ -68,7 +68,7 @@ public:
             if (solid.body < 0) continue;
             for (const Vec3<double>& n : solid.faces) {
                 double offset = -INFINITY;
-                for (const Vec3<double>& p : solid.core) offset = std::fmax(offset, dot(n, p));
+                for (const Vec3<double>& p : solid.core) offset = larger(offset, dot(n, p));
                 face_offset_[s].push_back(offset);
             }
             find_edges(solid, face_offset_[s], edge_ends_[s]);
@@ -182,14 +182,14 @@ private:
                 continue;
             }
             near_ball(f, p, s.radius, margin);
-            if (over && near_count_ == 0) gap[static_cast<std::size_t>(key + i)] = std::fmax(g, margin);
+            if (over && near_count_ == 0) gap[static_cast<std::size_t>(key + i)] = larger(g, margin);
             for (int k = near_count_; k-- > 0;)  // the nearest last: its gap is the key's
                 add(s, local, s.radius, near_[k].normal, near_[k].gap, key + i, margin, surface, f.material, f.velocity);
         }
         auto between = [&](const Vec3<double>& local, const Vec3<double>& normal, double g) {
             const double least = gap[static_cast<std::size_t>(key + count)];
             add(s, local, s.radius, normal, g, key + count, margin, surface, f.material, f.velocity);
-            gap[static_cast<std::size_t>(key + count)] = std::fmin(least, g);
+            gap[static_cast<std::size_t>(key + count)] = smaller(least, g);
         };
         if (count > 1) peaks_against(s, P, world_corners, f, index, margin, between);
         if (count > 1) ridges_against(s, P, world_corners, f, index, margin, between);
@@ -202,7 +202,7 @@ private:
     /// Points of a field that a box over x and y covers: first and last index of each.
     struct Cells { int i0, i1, j0, j1; };
     static Cells cells_under(const HeightField& f, double x0, double x1, double y0, double y1) {
-        auto index = [](double at, int n) { return static_cast<int>(std::fmin(std::fmax(at, 0.0), n - 1.0)); };
+        auto index = [](double at, int n) { return static_cast<int>(smaller(larger(at, 0.0), n - 1.0)); };
         return {index(std::floor((x0 - f.x0) / f.dx), f.nx), index(std::ceil((x1 - f.x0) / f.dx), f.nx), index(std::floor((y0 - f.y0) / f.dy), f.ny), index(std::ceil((y1 - f.y0) / f.dy), f.ny)};
     }
     static bool in_field(const HeightField& f, int i, int j) { return i >= 0 && j >= 0 && i < f.nx && j < f.ny; }
@@ -314,7 +314,7 @@ private:
     void peaks_against(const Solid& s, const Placement<double>& P, const Vec<Vec3<double>>& C, const HeightField& f, std::size_t index, double margin, const Add& add_point) {
         const double reach = s.radius + margin;
         double x0 = INFINITY, x1 = -INFINITY, y0 = INFINITY, y1 = -INFINITY, low = INFINITY;
-        for (const Vec3<double>& c : C) x0 = std::fmin(x0, c.x), x1 = std::fmax(x1, c.x), y0 = std::fmin(y0, c.y), y1 = std::fmax(y1, c.y), low = std::fmin(low, c.z);
+        for (const Vec3<double>& c : C) x0 = smaller(x0, c.x), x1 = larger(x1, c.x), y0 = smaller(y0, c.y), y1 = larger(y1, c.y), low = smaller(low, c.z);
         const Cells cells = cells_under(f, x0 - reach, x1 + reach, y0 - reach, y1 + reach);
         for (int i = cells.i0; i <= cells.i1; ++i) {
             for (int j = cells.j0; j <= cells.j1; ++j) {
@@ -350,8 +350,8 @@ private:
         const double reach = s.radius + margin;
         for (const auto& [first, second] : edge_ends_[index]) {
             const Vec3<double>&a = C[first], &b = C[second], e = b - a;
-            const double low = std::fmin(a.z, b.z) - reach;
-            const Cells cells = cells_under(f, std::fmin(a.x, b.x) - reach, std::fmax(a.x, b.x) + reach, std::fmin(a.y, b.y) - reach, std::fmax(a.y, b.y) + reach);
+            const double low = smaller(a.z, b.z) - reach;
+            const Cells cells = cells_under(f, smaller(a.x, b.x) - reach, larger(a.x, b.x) + reach, smaller(a.y, b.y) - reach, larger(a.y, b.y) + reach);
             each_ridge(f, cells, [&](const Ridge& r) {
                 if (r.p.z < low && r.q.z < low) return;
                 const Vec3<double> w = r.q - r.p;
@@ -379,7 +379,7 @@ private:
             for (std::size_t j = i + 1; j < s.core.size(); ++j) {
                 int shared = 0;
                 for (std::size_t k = 0; k < s.faces.size(); ++k)
-                    shared += std::fmin(dot(s.faces[k], s.core[i]), dot(s.faces[k], s.core[j])) > offset[k] - 1e-9 * s.reach;
+                    shared += smaller(dot(s.faces[k], s.core[i]), dot(s.faces[k], s.core[j])) > offset[k] - 1e-9 * s.reach;
                 if (shared >= 2) out.push_back({i, j});
             }
         }

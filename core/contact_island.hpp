@@ -1,6 +1,8 @@
 // Islands: contacts, joint stops and loops that feel each other, with their common response B, and the forces and motions
 // that a hypothesis about each of them gives ([DF03] V-B, V-F).
 #pragma once
+#include <cstdint>
+
 #include "contact_patch.hpp"
 #include "dense.hpp"
 
@@ -46,7 +48,7 @@ protected:
         }
         store_.resize(static_cast<std::size_t>(size));
         if (answers_.size() < islands_.size()) answers_.resize(islands_.size());
-        for (Answer& answer : answers_) answer.hold = -1;  // none yet
+        for (Answer& answer : answers_) answer.hypothesis.clear();  // none yet
         for (const Island& island : islands_) {
             const int ld = island.rows;
             double* B = store_.data() + island.store;
@@ -86,13 +88,13 @@ protected:
     /// once, so that these are as small as what slips, and stays eliminated while the hypothesis is the same.
     void solve_hypothesis(RowSystem& rows) {
         choose_columns(rows);
-        hold();
-        if (slip_ == 0) return;
-        follow_slip(rows);
         const Answer& answer = answers_[present_];
-        for (int i = 0; i < hold_; ++i) z_[static_cast<std::size_t>(i)] -= dot_product(answer.held_by_slip(i), step_.data(), slip_);
-        for (int i = 0; i < slip_; ++i) z_[static_cast<std::size_t>(hold_ + i)] += step_[static_cast<std::size_t>(i)];
-        apply();
+        hold(answer);
+        if (answer.slip == 0) return;
+        follow_slip(rows, answer);
+        for (int i = 0; i < answer.hold; ++i) z_[static_cast<std::size_t>(i)] -= dot_product(answer.held_by_slip(i), step_.data(), answer.slip);
+        for (int i = 0; i < answer.slip; ++i) z_[static_cast<std::size_t>(answer.hold + i)] += step_[static_cast<std::size_t>(i)];
+        apply(answer);
     }
     /// u = u_free + B w
     void respond_all() {
@@ -119,7 +121,7 @@ protected:
 private:
     /// A column of E by its entries that are not zero: most conditions hold single motions.
     struct Column {
-        int count = 0, at[most_rows];  // rows of the island
+        int count = 0, at[most_rows] = {};  // rows of the island
         double value[most_rows];
         Column(const double* x, int n, int row) {
             for (int i = 0; i < n; ++i)
@@ -133,20 +135,21 @@ private:
         void add(double s, double* x) const {
             for (int i = 0; i < count; ++i) x[at[i]] += value[i] * s;
         }
-        bool operator==(const Column& other) const { return count == other.count && std::equal(at, at + count, other.at) && std::equal(value, value + count, other.value); }
-    };
-    /// How an island answers a hypothesis: E^T B E, with the columns that hold eliminated.
-    struct Answer {
-        Vec<Column> columns;  // those that hold, then those that slip
-        Vec<double> A;
-        int hold = 0;
-        int size() const { return static_cast<int>(columns.size()); }
-        Vec<int> order, place;  // in which those that hold are eliminated; where each of them stands
-        const double* held_by_slip(int i) const { return A.data() + place[static_cast<std::size_t>(i)] * size() + hold; }  // forces that hold, less by each that slips
-        const double* slip_by_slip(int i) const { return A.data() + (hold + i) * size() + hold; }  // motions of what slips, by its own forces
     };
     /// Columns of a member: the first of its `held` ones among all that hold, and the first of its others among all that slip.
     struct Share { int hold, held, slip; };
+    /// How an island answers a hypothesis: E^T B E, with the columns that hold eliminated.
+    struct Answer {
+        Vec<std::uint64_t> hypothesis;  // what it answers: a number of each member
+        Vec<Column> columns;            // those that hold, then those that slip
+        Vec<Share> shares;              // of each member
+        Vec<std::size_t> slipping;      // members
+        int hold = 0, slip = 0;         // columns
+        Vec<double> A;
+        Vec<int> order, place;          // in which those that hold are eliminated; where each of them stands
+        const double* held_by_slip(int i) const { return A.data() + place[static_cast<std::size_t>(i)] * (hold + slip) + hold; }  // forces that hold, less by each that slips
+        const double* slip_by_slip(int i) const { return A.data() + (hold + i) * (hold + slip) + hold; }  // motions of what slips, by its own forces
+    };
     static constexpr int slip_row[3] = {0, 1, 5};  // motions and forces of friction
 
     int columns_of(const Group& g) const {
@@ -159,13 +162,39 @@ private:
     }
     const double* column_of(const Group& g, int j) const { return g.kind == GroupKind::patch ? patches[static_cast<std::size_t>(g.index)].E + 6 * j : unit(j); }
 
-    /// Columns of the hypothesis, z of the forces `base_`, and the island's answer, if it is another than before.
+    std::uint64_t hypothesis_of(const Group& g) const {
+        if (g.kind != GroupKind::patch) return g.kind == GroupKind::loop || stops[static_cast<std::size_t>(g.index)].on;
+        const Patch& p = patches[static_cast<std::size_t>(g.index)];
+        std::uint64_t number = static_cast<std::uint64_t>(p.grip);
+        for (const int part : {static_cast<int>(p.kind), p.i, p.j, p.pivot}) number = number << 15 | static_cast<std::uint64_t>(part & 0x7fff);
+        return number;
+    }
+    /// The island's answer to the present hypothesis, if it is another than before, and z of the forces `base_`.
     void choose_columns(RowSystem& rows) {
-        shares_.resize(members_.size());
-        columns_.clear(), z_.clear(), slipping_.clear();
-        double z[8];
+        Answer& answer = answers_[present_];
+        hypothesis_.clear();
+        for (std::size_t m = 0; m < members_.size(); ++m) hypothesis_.push_back(hypothesis_of(group(rows, m)));
+        if (answer.hypothesis == hypothesis_) {
+            for (const std::size_t m : answer.slipping) basis(patches[static_cast<std::size_t>(group(rows, m).index)]);
+        } else {
+            answer.hypothesis = hypothesis_;
+            find_answer(rows, answer);
+        }
+        z_.resize(answer.columns.size());
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            const Share& share = answer.shares[m];
+            const int all = columns_of(g);
+            if (all == 0) continue;
+            double z[8];
+            coordinates(g, base_.data() + g.row, z);
+            std::copy(z, z + share.held, z_.data() + share.hold), std::copy(z + share.held, z + all, z_.data() + answer.hold + share.slip);
+        }
+    }
+    void find_answer(RowSystem& rows, Answer& answer) {
+        answer.shares.resize(members_.size()), answer.columns.clear(), answer.slipping.clear();
         auto add = [&](const Group& g, int begin, int end) {
-            for (int j = begin; j < end; ++j) columns_.push_back(Column(column_of(g, j), g.rows, g.row)), z_.push_back(z[j]);
+            for (int j = begin; j < end; ++j) answer.columns.emplace_back(column_of(g, j), g.rows, g.row);
         };
         // stops and loops first: where rows depend on each other the last are left out, and contacts are checked for that
         for (const bool patch : {false, true})
@@ -174,37 +203,34 @@ private:
                 if ((g.kind == GroupKind::patch) != patch) continue;
                 if (patch) basis(patches[static_cast<std::size_t>(g.index)]);
                 const int all = columns_of(g), held = patch ? patches[static_cast<std::size_t>(g.index)].held : all;
-                shares_[m] = {static_cast<int>(columns_.size()), held, 0};
-                if (all == 0) continue;
-                coordinates(g, base_.data() + g.row, z);
+                answer.shares[m] = {static_cast<int>(answer.columns.size()), held, 0};
                 add(g, 0, held);
-                if (all > held) slipping_.push_back(m);
+                if (all > held) answer.slipping.push_back(m);
             }
-        hold_ = static_cast<int>(columns_.size());
-        for (const std::size_t m : slipping_) {
-            const Group& g = group(rows, m);
-            shares_[m].slip = static_cast<int>(columns_.size()) - hold_;
-            coordinates(g, base_.data() + g.row, z);
-            add(g, shares_[m].held, columns_of(g));
+        answer.hold = static_cast<int>(answer.columns.size());
+        for (const std::size_t m : answer.slipping) {
+            answer.shares[m].slip = static_cast<int>(answer.columns.size()) - answer.hold;
+            add(group(rows, m), answer.shares[m].held, columns_of(group(rows, m)));
         }
-        slip_ = static_cast<int>(columns_.size()) - hold_;
-        Answer& answer = answers_[present_];
-        if (answer.hold == hold_ && answer.columns == columns_) return;
-        answer.columns = columns_, answer.hold = hold_;
-        const int k = hold_ + slip_;
+        const int k = static_cast<int>(answer.columns.size());
+        answer.slip = k - answer.hold;
         answer.A.resize(static_cast<std::size_t>(k * k)), moved_.resize(static_cast<std::size_t>(n_));
         for (int i = 0; i < k; ++i) {
-            std::fill(moved_.begin(), moved_.end(), 0.0);
-            const Column& column = columns_[static_cast<std::size_t>(i)];
-            for (int e = 0; e < column.count; ++e)
-                for (int r = 0; r < n_; ++r) moved_[static_cast<std::size_t>(r)] += column.value[e] * B_[column.at[e] * n_ + r];
-            for (int j = i; j < k; ++j) answer.A[static_cast<std::size_t>(i * k + j)] = columns_[static_cast<std::size_t>(j)].times(moved_.data());
+            const Column& column = answer.columns[static_cast<std::size_t>(i)];
+            const double* moved = B_ + column.at[0] * n_;  // by a unit of this force
+            if (column.count != 1 || column.value[0] != 1) {
+                std::fill(moved_.begin(), moved_.end(), 0.0);
+                for (int e = 0; e < column.count; ++e)
+                    for (int r = 0; r < n_; ++r) moved_[static_cast<std::size_t>(r)] += column.value[e] * B_[column.at[e] * n_ + r];
+                moved = moved_.data();
+            }
+            for (int j = i; j < k; ++j) answer.A[static_cast<std::size_t>(i * k + j)] = answer.columns[static_cast<std::size_t>(j)].times(moved);
         }
-        reduce_symmetric(answer.A.data(), hold_, k, answer.order);
+        reduce_symmetric(answer.A.data(), answer.hold, k, answer.order);
         answer.place.resize(answer.order.size());
         for (std::size_t i = 0; i < answer.order.size(); ++i) answer.place[static_cast<std::size_t>(answer.order[i])] = static_cast<int>(i);
-        for (int i = hold_; i < k; ++i)
-            for (int j = hold_; j < i; ++j) answer.A[static_cast<std::size_t>(i * k + j)] = answer.A[static_cast<std::size_t>(j * k + i)];
+        for (int i = answer.hold; i < k; ++i)
+            for (int j = answer.hold; j < i; ++j) answer.A[static_cast<std::size_t>(i * k + j)] = answer.A[static_cast<std::size_t>(j * k + i)];
     }
     /// z of a wrench w = E z.
     void coordinates(const Group& g, const double* w, double* z) const {
@@ -232,62 +258,60 @@ private:
         if (p.kind != Shape2::point || p.grip != Grip::stick) *z = t[2];
     }
     /// w = E z, and what it does
-    void apply() {
+    void apply(const Answer& answer) {
         std::fill(w_.begin(), w_.end(), 0.0);
-        for (std::size_t i = 0; i < columns_.size(); ++i) columns_[i].add(z_[i], w_.data());
+        for (std::size_t i = 0; i < z_.size(); ++i) answer.columns[i].add(z_[i], w_.data());
         respond_all();
     }
     /// Forces that hold, with friction that slips as in `base_`; as a correction, so that what the motion leaves open stays as it was.
-    void hold() {
-        apply();
-        const Answer& answer = answers_[present_];
-        rhs_.resize(static_cast<std::size_t>(hold_));
+    void hold(const Answer& answer) {
+        apply(answer);
+        rhs_.resize(static_cast<std::size_t>(answer.hold));
         for (std::size_t r = 0; r < rhs_.size(); ++r) {
-            const Column& c = columns_[static_cast<std::size_t>(answer.order[r])];
+            const Column& c = answer.columns[static_cast<std::size_t>(answer.order[r])];
             double s = 0;
             for (int i = 0; i < c.count; ++i) s += c.value[i] * (wanted_[static_cast<std::size_t>(c.at[i])] - u_[static_cast<std::size_t>(c.at[i])]);
             rhs_[r] = s;
         }
-        solve_reduced(answer.A.data(), hold_, hold_ + slip_, rhs_.data());
+        solve_reduced(answer.A.data(), answer.hold, answer.hold + answer.slip, rhs_.data());
         for (std::size_t r = 0; r < rhs_.size(); ++r) z_[static_cast<std::size_t>(answer.order[r])] += rhs_[r];
-        apply();
+        apply(answer);
     }
     /// Newton's steps for the directions of slip; step_: what friction changes by. They settle within a few steps, or turn to
     /// and fro for ever: of those that settle in the heap of bench/cases/contact.py, 98 of 100 do within eight.
-    void follow_slip(RowSystem& rows) {
+    void follow_slip(RowSystem& rows, const Answer& answer) {
         constexpr int most_turns = 20, few_turns = 8;
         constexpr double settling = 0.1;
-        step_.assign(static_cast<std::size_t>(slip_), 0.0);
+        step_.assign(static_cast<std::size_t>(answer.slip), 0.0);
         for (int turns = 0;; ++turns) {
-            slip_step(rows);
+            slip_step(rows, answer);
             double change = 0;
-            for (const std::size_t m : slipping_) {
+            for (const std::size_t m : answer.slipping) {
                 const Group& g = group(rows, m);
                 Patch& p = patches[static_cast<std::size_t>(g.index)];
-                find_wrench(p, shares_[m]);
+                find_wrench(p, answer, answer.shares[m]);
                 if (p.w[2] > 0) {
                     bearing_before_ = p.bearing;
                     share_pressure(p);
                     if (p.kind == Shape2::face && bearing_before_ != p.bearing && turns < few_turns) change = 1;
                     double u[6] = {};
-                    for (int r = 0; r < 3; ++r) u[slip_row[r]] = u_[static_cast<std::size_t>(g.row + slip_row[r])] + dot_product(answers_[present_].slip_by_slip(shares_[m].slip + r), step_.data(), slip_);
+                    for (int r = 0; r < 3; ++r) u[slip_row[r]] = u_[static_cast<std::size_t>(g.row + slip_row[r])] + dot_product(answer.slip_by_slip(answer.shares[m].slip + r), step_.data(), answer.slip);
                     p.turned = turn_slip(p, u);
                     change = larger(change, p.turned);
                 }
             }
             if (change < 1e-11 || turns >= most_turns || (turns >= few_turns && change > settling)) break;
-            for (const std::size_t m : slipping_) basis(patches[static_cast<std::size_t>(group(rows, m).index)]);
+            for (const std::size_t m : answer.slipping) basis(patches[static_cast<std::size_t>(group(rows, m).index)]);
         }
     }
     /// Newton's step of what slips: D u + S z = -s0 for each contact, with u and z as they follow from the step.
-    void slip_step(RowSystem& rows) {
-        const int n = slip_;
-        const Answer& answer = answers_[present_];
+    void slip_step(RowSystem& rows, const Answer& answer) {
+        const int n = answer.slip;
         newton_.assign(static_cast<std::size_t>(n * n), 0.0), rhs_.resize(static_cast<std::size_t>(n));
-        for (const std::size_t m : slipping_) {
+        for (const std::size_t m : answer.slipping) {
             const Group& g = group(rows, m);
             const Patch& p = patches[static_cast<std::size_t>(g.index)];
-            const Share& c = shares_[m];
+            const Share& c = answer.shares[m];
             for (int a = 0; a < 3; ++a) {
                 double *row = newton_.data() + (c.slip + a) * n, right = -p.s0[c.held + a];
                 auto add = [&](double s, const double* by_step, double now) {
@@ -303,18 +327,18 @@ private:
                     if (s != 0) add(-s, answer.held_by_slip(c.hold + j), s * z_[static_cast<std::size_t>(c.hold + j)]);
                 }
                 row[c.slip + a] += 1;
-                rhs_[static_cast<std::size_t>(c.slip + a)] = right - z_[static_cast<std::size_t>(hold_ + c.slip + a)];
+                rhs_[static_cast<std::size_t>(c.slip + a)] = right - z_[static_cast<std::size_t>(answer.hold + c.slip + a)];
             }
         }
         solve_rows(newton_.data(), rhs_.data(), n, step_.data(), exchanged_);
     }
     /// The wrench of a contact that slips, after the step.
-    void find_wrench(Patch& p, const Share& c) {
+    void find_wrench(Patch& p, const Answer& answer, const Share& c) {
         std::fill(p.w, p.w + 6, 0.0);
         for (int j = 0; j < p.k; ++j) {
             const bool held = j < c.held;
-            const int place = held ? c.hold + j : hold_ + c.slip + j - c.held;
-            const double change = held ? -dot_product(answers_[present_].held_by_slip(place), step_.data(), slip_) : step_[static_cast<std::size_t>(place - hold_)];
+            const int place = held ? c.hold + j : answer.hold + c.slip + j - c.held;
+            const double change = held ? -dot_product(answer.held_by_slip(place), step_.data(), answer.slip) : step_[static_cast<std::size_t>(place - answer.hold)];
             const double z = z_[static_cast<std::size_t>(place)] + change;
             for (int r = 0; r < 6; ++r) p.w[r] += p.E[6 * j + r] * z;
             if (p.grip == Grip::pivot && j == p.held - 2) p.points[static_cast<std::size_t>(p.pivot)].fx = z;  // of the point that sticks
@@ -323,11 +347,8 @@ private:
     }
 
     double* B_ = nullptr;
-    int hold_ = 0, slip_ = 0;         // columns of the hypothesis that hold and that slip
-    Vec<Column> columns_;
-    Vec<Share> shares_;               // of each member
-    Vec<std::size_t> slipping_;       // members
     Vec<Answer> answers_;             // of each island
+    Vec<std::uint64_t> hypothesis_;
     Vec<int> order_, island_, exchanged_;
     Vec<double> store_, wanted_, moved_, z_, newton_, rhs_, step_;
     Vec<char> bearing_before_;

@@ -71,7 +71,7 @@ private:
         double lightest = 1e-300;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
-            if (g.kind != GroupKind::loop) lightest = std::fmax(lightest, own_response(g, normal_row(g)));
+            if (g.kind != GroupKind::loop) lightest = larger(lightest, own_response(g, normal_row(g)));
         }
         least_force_ = slow / lightest;
         start_from_memory(rows);
@@ -117,9 +117,9 @@ private:
         double fastest = 0;
         for (PatchPoint& c : p.points) {
             approaches |= normal_velocity(free, c) < c.target;
-            fastest = std::fmax(fastest, std::hypot(slip_x(p.u0, c), slip_y(p.u0, c)));
+            fastest = larger(fastest, norm(slip_x(p.u0, c), slip_y(p.u0, c)));
         }
-        for (PatchPoint& c : p.points) c.share = !impact && std::hypot(slip_x(p.u0, c), slip_y(p.u0, c)) > p.stops_below ? 0.5 : 0.0;
+        for (PatchPoint& c : p.points) c.share = !impact && norm(slip_x(p.u0, c), slip_y(p.u0, c)) > p.stops_below ? 0.5 : 0.0;
         p.free_twist = own_response(g, 5) * p.size * p.size < 1e-10 * (own_response(g, 0) + own_response(g, 1) + own_response(g, 2));
         p.kind = p.shape;
         if (p.kind == Shape2::line) p.i = p.hull[0], p.j = p.hull[1];
@@ -147,7 +147,7 @@ private:
         for (std::size_t k = 0; k < p.points.size() && p.grip != Grip::stick; ++k) {
             const PatchPoint& before = points_[memory->points + k];
             PatchPoint& c = p.points[k];
-            c.pressure = std::fmax(0.0, before.pressure), c.speed = std::fmax(1e-9, before.speed);
+            c.pressure = larger(0.0, before.pressure), c.speed = larger(1e-9, before.speed);
             if (c.share == 0) c.dx = before.dx, c.dy = before.dy;
         }
     }
@@ -184,9 +184,9 @@ private:
     /// Slip along the motion; where there is none, against the friction that stuck.
     static void start_slip(Patch& p) {
         p.slid_again = true;
-        const double f = std::hypot(p.w[0], p.w[1]);
+        const double f = norm(p.w[0], p.w[1]);
         for (PatchPoint& c : p.points) {
-            const double x = slip_x(p.u0, c), y = slip_y(p.u0, c), speed = std::hypot(x, y);
+            const double x = slip_x(p.u0, c), y = slip_y(p.u0, c), speed = norm(x, y);
             if (speed > 1e-9) c.dx = x / speed, c.dy = y / speed;
             else if (f > 0) c.dx = -p.w[0] / f, c.dy = -p.w[1] / f;
             else c.dx = 1, c.dy = 0;
@@ -200,10 +200,10 @@ private:
         const Cop cop = cop_of(p.w);
         const double turn = p.kind == Shape2::point ? 0.0 : friction_turn(p, cop);
         for (PatchPoint& c : p.points) {
-            const double x = -p.w[0] + turn * (c.y - cop.y), y = -p.w[1] - turn * (c.x - cop.x), length = std::hypot(x, y);
+            const double x = -p.w[0] + turn * (c.y - cop.y), y = -p.w[1] - turn * (c.x - cop.x), length = norm(x, y);
             if (length > 0) c.dx = x / length, c.dy = y / length;
-            c.speed = std::fmax(1e-6, 0.5 * std::hypot(slip_x(p.u0, c), slip_y(p.u0, c)));
-            c.pressure = std::fmax(0.0, c.pressure);
+            c.speed = larger(1e-6, 0.5 * norm(slip_x(p.u0, c), slip_y(p.u0, c)));
+            c.pressure = larger(0.0, c.pressure);
         }
     }
 
@@ -240,7 +240,7 @@ private:
         double largest = least_force_;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
-            if (g.kind != GroupKind::loop) largest = std::fmax(largest, std::fabs(w_[static_cast<std::size_t>(g.row + normal_row(g))]));
+            if (g.kind != GroupKind::loop) largest = larger(largest, std::fabs(w_[static_cast<std::size_t>(g.row + normal_row(g))]));
         }
         return largest;
     }
@@ -282,14 +282,14 @@ private:
                     }
                     double moves = 0;  // held by others that go on: its own friction does not decide
                     for (const PatchPoint& c : p.points)
-                        if (c.pressure > 0) moves = std::fmax(moves, creep(p, c, u));
+                        if (c.pressure > 0) moves = larger(moves, creep(p, c, u));
                     if (moves > 0) return *amount = moves, Check::friction;
                 } else if (p.material.mu_d > 0 && p.turned > 1e-7) {
                     return *amount = p.turned * w[2] / force_scale_, Check::direction;
                 }
                 if (p.grip == Grip::pivot) {
                     const PatchPoint& c = p.points[static_cast<std::size_t>(p.pivot)];
-                    const double over = std::hypot(c.fx, c.fy) - p.material.mu_s * (1 + friction_tolerance) * c.pressure;
+                    const double over = norm(c.fx, c.fy) - p.material.mu_s * (1 + friction_tolerance) * c.pressure;
                     if (over > force_tolerance * force_scale_) return *amount = over / force_scale_, Check::friction;
                     if (creep(p, c, u) > 0) return *amount = creep(p, c, u), Check::friction;
                 }
@@ -316,8 +316,8 @@ private:
     }
     static double outside_line(const Patch& p, const Cop& c) {
         const PatchPoint &a = p.points[static_cast<std::size_t>(p.i)], &b = p.points[static_cast<std::size_t>(p.j)];
-        const double ex = b.x - a.x, ey = b.y - a.y, l = std::hypot(ex, ey), s = ((c.x - a.x) * ex + (c.y - a.y) * ey) / l;
-        return std::fmax(0.0, std::fmax(-s, s - l));
+        const double ex = b.x - a.x, ey = b.y - a.y, l = norm(ex, ey), s = ((c.x - a.x) * ex + (c.y - a.y) * ey) / l;
+        return larger(0.0, larger(-s, s - l));
     }
 
     /// The next condition ([DF03] Table II; [CC00] 4.4 for what becomes of the pressure).
@@ -341,7 +341,7 @@ private:
                     p.kind = o.j < 0 ? Shape2::point : Shape2::line;
                 } else {
                     const PatchPoint &a = p.points[static_cast<std::size_t>(p.i)], &b = p.points[static_cast<std::size_t>(p.j)];
-                    if (std::hypot(c.x - b.x, c.y - b.y) < std::hypot(c.x - a.x, c.y - a.y)) p.i = p.j;
+                    if (norm(c.x - b.x, c.y - b.y) < norm(c.x - a.x, c.y - a.y)) p.i = p.j;
                     p.kind = Shape2::point;
                 }
                 if (p.grip == Grip::pivot) p.grip = Grip::slip;
@@ -440,7 +440,7 @@ private:
             for (const PatchPoint& c : p.points) {
                 // slip is the motion at the end less that of sticking, or with the motion at the start (twice the mean)
                 const double x = c.share > 0 ? slip_x(p.u0, c) : -c.rest_x, y = c.share > 0 ? slip_y(p.u0, c) : -c.rest_y;
-                cones_.add_point(c.x, c.y, std::fmin(p.material.mu_d, most_friction), c.target, x, y);
+                cones_.add_point(c.x, c.y, smaller(p.material.mu_d, most_friction), c.target, x, y);
             }
         }
     }
@@ -457,8 +457,8 @@ private:
                 const double x = slip_x(u, c), y = slip_y(u, c);
                 if (c.share > 0) {
                     if (x * slip_x(p.u0, c) + y * slip_y(p.u0, c) < 0) c.share = 0, any = true;
-                } else if (creep(p, c, u) == 0 && c.rest_x == slip_x(p.target, c) && c.rest_y == slip_y(p.target, c) && std::hypot(x - c.rest_x, y - c.rest_y) > velocity_tolerance &&
-                           std::hypot(c.fx, c.fy) > 0.999 * p.material.mu_d * c.pressure && c.pressure > force_tolerance * least_force_) {
+                } else if (creep(p, c, u) == 0 && c.rest_x == slip_x(p.target, c) && c.rest_y == slip_y(p.target, c) && norm(x - c.rest_x, y - c.rest_y) > velocity_tolerance &&
+                           norm(c.fx, c.fy) > 0.999 * p.material.mu_d * c.pressure && c.pressure > force_tolerance * least_force_) {
                     c.rest_x = x, c.rest_y = y, any = true;
                 }
             }
@@ -489,7 +489,7 @@ private:
     /// What the points found, as conditions of their contacts.
     void hypothesis_of_points(RowSystem& rows) {
         double scale = least_force_;
-        for (const Vec3<double>& f : forces_) scale = std::fmax(scale, f.z);
+        for (const Vec3<double>& f : forces_) scale = larger(scale, f.z);
         std::size_t at = 0;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
@@ -507,10 +507,10 @@ private:
                 if (f.z <= 1e-9 * scale) continue;
                 if (bearing++ == 0) p.i = static_cast<int>(i);
                 p.j = static_cast<int>(i);
-                const double friction = std::hypot(f.x, f.y);
+                const double friction = norm(f.x, f.y);
                 if (friction > 0) c.dx = -f.x / friction, c.dy = -f.y / friction;
                 const Slip s = slip_of(p, c, u_.data() + g.row);
-                c.speed = std::fmax(1e-9, std::hypot(s.x, s.y));
+                c.speed = larger(1e-9, norm(s.x, s.y));
                 if (friction < p.material.mu_d * f.z * (1 - 1e-6) || creep(p, c, u_.data() + g.row) == 0) p.pivot = static_cast<int>(i), ++sticking;
             }
             if (bearing > 0) p.grip = sticking == bearing ? Grip::stick : sticking == 1 ? Grip::pivot : sticking == 0 ? Grip::slip : Grip::stick;
@@ -543,20 +543,20 @@ private:
             const double *w = w_.data() + g.row, *u = u_.data() + g.row;
             if (g.kind == GroupKind::stop) {
                 const StopState& s = stops[static_cast<std::size_t>(g.index)];
-                c.normal_force = std::fmax(c.normal_force, -w[0] / scale);
-                c.approach = std::fmax(c.approach, s.target - u[0]);
-                c.complementarity = std::fmax(c.complementarity, w[0] / scale * std::fabs(u[0] - s.target));
+                c.normal_force = larger(c.normal_force, -w[0] / scale);
+                c.approach = larger(c.approach, s.target - u[0]);
+                c.complementarity = larger(c.complementarity, w[0] / scale * std::fabs(u[0] - s.target));
             }
             if (g.kind != GroupKind::patch) continue;
             Patch& p = patches[static_cast<std::size_t>(g.index)];
-            c.normal_force = std::fmax(c.normal_force, -w[2] / scale);
-            for (const PatchPoint& q : p.points) c.approach = std::fmax(c.approach, q.target - normal_velocity(u, q));
+            c.normal_force = larger(c.normal_force, -w[2] / scale);
+            for (const PatchPoint& q : p.points) c.approach = larger(c.approach, q.target - normal_velocity(u, q));
             if (!(w[2] > 1e-9 * scale)) continue;
             const double share = w[2] / scale;
             const Cop cop = cop_of(w);
-            c.pressure = std::fmax(c.pressure, share * outside_hull(p, cop).distance);
+            c.pressure = larger(c.pressure, share * outside_hull(p, cop).distance);
             double opening = u[2] - p.target[2] + (u[3] - p.target[3]) * cop.y - (u[4] - p.target[4]) * cop.x;  // where the force acts
-            c.complementarity = std::fmax(c.complementarity, share * std::fabs(opening));
+            c.complementarity = larger(c.complementarity, share * std::fabs(opening));
             if (p.by_points) {
                 certify_points(p, u, share / w[2], c);
                 continue;
@@ -569,7 +569,7 @@ private:
                 if (!sticks) q.fx = -p.material.mu_d * q.pressure * q.dx, q.fy = -p.material.mu_d * q.pressure * q.dy;
                 add_tangential(left, q, -q.fx, -q.fy);
             }
-            c.dissipation = std::fmax(c.dissipation, share * (std::hypot(left[0], left[1]) + (p.free_twist ? 0.0 : std::fabs(left[2]) / std::fmax(p.size, 1e-3))) / w[2]);
+            c.dissipation = larger(c.dissipation, share * (norm(left[0], left[1]) + (p.free_twist ? 0.0 : std::fabs(left[2]) / larger(p.size, 1e-3))) / w[2]);
             certify_points(p, u, share / w[2], c);
         }
     }
@@ -577,12 +577,12 @@ private:
     /// Each point: friction within the cone, at its bound where the point slips, and against the slip.
     static void certify_points(const Patch& p, const double* u, double per_force, Certificate& c) {
         for (const PatchPoint& q : p.points) {
-            const double f = std::hypot(q.fx, q.fy);
-            c.cone = std::fmax(c.cone, per_force * (f - p.material.mu_s * q.pressure) / std::fmax(1.0, p.material.mu_s));
+            const double f = norm(q.fx, q.fy);
+            c.cone = larger(c.cone, per_force * (f - p.material.mu_s * q.pressure) / larger(1.0, p.material.mu_s));
             const Slip m = slip_of(p, q, u);
-            const double speed = std::fmax(1e-300, std::hypot(m.x, m.y)), limit = p.material.mu_d * std::fmax(0.0, q.pressure);
+            const double speed = larger(1e-300, norm(m.x, m.y)), limit = p.material.mu_d * larger(0.0, q.pressure);
             const double end = creep(p, q, u);
-            c.dissipation = std::fmax(c.dissipation, per_force * std::hypot(q.fx + limit * m.x / speed, q.fy + limit * m.y / speed) * std::fmin(1.0, end / slow) / std::fmax(1.0, p.material.mu_d));
+            c.dissipation = larger(c.dissipation, per_force * norm(q.fx + limit * m.x / speed, q.fy + limit * m.y / speed) * smaller(1.0, end / slow) / larger(1.0, p.material.mu_d));
         }
     }
 

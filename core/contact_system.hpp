@@ -31,6 +31,7 @@ public:
     explicit RowSystem(const Tree& tree) : tree_(tree), place_(static_cast<std::size_t>(tree.nv), -1), root_(tree.bodies.size()) {
         for (std::size_t i = 0; i < tree.bodies.size(); ++i) root_[i] = tree.bodies[i].parent < 0 ? static_cast<int>(i) : root_[static_cast<std::size_t>(tree.bodies[i].parent)];
         joined_.resize(tree.bodies.size());
+        for (const Body& b : tree.bodies) joint_rows_.insert(joint_rows_.end(), static_cast<std::size_t>(b.nv), b.nv);
     }
     Vec<Group> groups;
     Vec<int> dofs;
@@ -89,24 +90,15 @@ public:
     void respond(const double* L) {
         Y = H;
         const int n = tree_.nv;
-        const int* up = tree_.dof_parent.data();
         scale_.resize(static_cast<std::size_t>(n));
         for (int k = 0; k < n; ++k) scale_[static_cast<std::size_t>(k)] = 1.0 / std::sqrt(L[static_cast<std::ptrdiff_t>(k) * n + k]);
         for (const Group& g : groups) {
             number(g);
             with_rows(g.rows, [&](auto rows) {
-                double* y = Y.data() + g.store;
-                for (int i = g.dofs_end - g.dofs - 1; i >= 0; --i) {
-                    const int k = dofs[static_cast<std::size_t>(g.dofs + i)];
-                    const double *row = L + static_cast<std::ptrdiff_t>(k) * n, s = scale_[static_cast<std::size_t>(k)];
-                    double from[most_rows];
-                    for (int r = 0; r < rows; ++r) from[r] = y[i * rows + r];
-                    for (int j = up[k]; j >= 0; j = up[j]) {
-                        double* to = y + place_[static_cast<std::size_t>(j)] * rows;
-                        const double l = row[j];
-                        for (int r = 0; r < rows; ++r) to[r] -= l * from[r];
-                    }
-                    for (int r = 0; r < rows; ++r) y[i * rows + r] = s * from[r];
+                for (int i = g.dofs_end - g.dofs - 1, width; i >= 0; i -= width) {
+                    width = joint_rows_[static_cast<std::size_t>(dofs[static_cast<std::size_t>(g.dofs + i)])] == 3 ? 3 : 1;
+                    if (width == 3) respond_joint<3>(g, rows, L, i - 2);
+                    else respond_joint<1>(g, rows, L, i);
                 }
             });
         }
@@ -158,6 +150,28 @@ public:
     int island(const Group& g) { return find(g.root); }
 
 private:
+    /// The part of Y that `width` freedoms of one joint have, the first of them at place i of the group; takes it from those above.
+    template <int width, class Rows> UKEMI_INLINE void respond_joint(const Group& g, Rows rows, const double* L, int i) {
+        const int first = dofs[static_cast<std::size_t>(g.dofs + i)];
+        double *y = Y.data() + g.store, from[width][most_rows];
+        const double* row[width];
+        for (int k = width - 1; k >= 0; --k) {
+            row[k] = L + static_cast<std::ptrdiff_t>(first + k) * tree_.nv;
+            for (int r = 0; r < rows; ++r) from[k][r] = y[(i + k) * rows + r];
+            for (int j = k + 1; j < width; ++j)
+                for (int r = 0; r < rows; ++r) from[k][r] -= row[j][first + k] * from[j][r];
+        }
+        for (int j = tree_.dof_parent[static_cast<std::size_t>(first)]; j >= 0; j = tree_.dof_parent[static_cast<std::size_t>(j)]) {
+            double* to = y + place_[static_cast<std::size_t>(j)] * rows;
+            for (int r = 0; r < rows; ++r) {
+                double sum = row[0][j] * from[0][r];
+                for (int k = 1; k < width; ++k) sum += row[k][j] * from[k][r];
+                to[r] -= sum;
+            }
+        }
+        for (int k = 0; k < width; ++k)
+            for (int r = 0; r < rows; ++r) y[(i + k) * rows + r] = scale_[static_cast<std::size_t>(first + k)] * from[k][r];
+    }
     /// f with the number of rows as a constant, where it is one that most groups have.
     template <class F> static void with_rows(int rows, F&& f) {
         if (rows == 6) f(std::integral_constant<int, 6>{});
@@ -196,7 +210,7 @@ private:
     static constexpr int marked = -2;
     const Tree& tree_;
     Group current_{};
-    Vec<int> place_, root_, joined_;
+    Vec<int> place_, root_, joined_, joint_rows_;
     Vec<double> scale_;  // D^-1/2
 };
 
