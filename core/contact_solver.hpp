@@ -12,7 +12,14 @@
 
 UKEMI_BEGIN
 
-class ContactSolver : public IslandSystem {
+struct StopState {
+    int stop;
+    double sign, target, u0;
+    bool on;
+    double w, u;
+};
+
+class ContactSolver {
 public:
     bool impact = false;
     Certificate certificate;  // of the last solution

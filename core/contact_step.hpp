@@ -269,7 +269,7 @@ private:
                 if (!stop_touched_[2 * i + static_cast<std::size_t>(side)]) continue;
                 const double sign = side ? -1.0 : 1.0;
                 rows_.add_stop(static_cast<int>(solver_.stops.size()), body_of_[static_cast<std::size_t>(s.iv)], s.iv, sign);
-                solver_.stops.push_back({static_cast<int>(i), sign, 0, 0, sign * v[s.iv], false, 0, 0});
+                solver_.stops.push_back({static_cast<int>(i), sign, 0, sign * v[s.iv], false, 0, 0});
             }
         }
         add_curved_stops(q, v);
@@ -293,9 +293,9 @@ private:
             rows_.add_rows(0, 1, bodies, count, curved_H_.data() + i * nv_);
             Group& g = rows_.groups.back();
             g.kind = GroupKind::stop, g.index = static_cast<int>(solver_.stops.size());
-            double u0[most_rows];
-            rows_.velocity(g, v, u0);
-            solver_.stops.push_back({static_cast<int>(scene_.stops.size() + i), 1.0, 0, 0, u0[0], false, 0, 0});
+            double u0;
+            rows_.velocity(g, v, &u0);
+            solver_.stops.push_back({static_cast<int>(scene_.stops.size() + i), 1.0, 0, u0, false, 0, 0});
         }
     }
     /// Limits on several freedoms bend over a step: where one that pushes ends beyond, it must push more. True if any does.
@@ -386,7 +386,7 @@ private:
             // takes a penetration back ([CC00] eq. 20b)
             for (int r = 0; r < 6; ++r) p.target[r] = -0.5 * t * p.bias[r];
             // a single point slides over both surfaces: gap = middle + s u + 4 c (s / t)^2, s from the middle, and at rest at the end
-            if (p.points.size() == 1 && std::isfinite(p.middle)) p.target[2] = -4 / t * (p.points[0].gap - p.middle + 0.5 * t * p.u0[2]);
+            if (p.points.size() == 1 && std::isfinite(p.middle) && t > 0.1 * h) p.target[2] = -4 / t * (p.points[0].gap - p.middle + 0.5 * t * p.u0[2]);
             double total[3] = {0, 0, 0};
             Sym3<double> G{0, 0, 0, 0, 0, 0};
             for (const PatchPoint& c : p.points) {
