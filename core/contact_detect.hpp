@@ -41,7 +41,7 @@ inline Vec3<double> surface_point(const Found& f, const Vec3<double>& n, const P
     const Vec3<double> at = place(P, f.local) - n * f.radius;
     if (f.rim_radius <= 0) return at;
     const Vec3<double> axis = P.R * f.rim_axis, down = axis * dot(n, axis) - n;  // within the rim's plane
-    return at + down * (f.rim_radius / std::fmax(1e-12, norm(down)));
+    return at + down * (f.rim_radius / larger(1e-12, norm(down)));
 }
 
 /// How high that point stands over b's, along the normal: the gap, but for a constant.
@@ -185,7 +185,7 @@ private:
         auto between = [&](const Vec3<double>& local, const Vec3<double>& normal, double g) {
             const double least = gap[static_cast<std::size_t>(key + count)];
             add(s, local, s.radius, normal, g, key + count, margin, surface, f.material, f.velocity);
-            gap[static_cast<std::size_t>(key + count)] = std::fmin(least, g);
+            gap[static_cast<std::size_t>(key + count)] = smaller(least, g);
         };
         if (count > 1) over_fields_[index].peaks(s, P, world_corners, f, margin, between);
         if (count > 1) over_fields_[index].ridges(s, P, world_corners, f, margin, between);

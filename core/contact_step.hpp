@@ -49,10 +49,10 @@ public:
                 detector_.look(poses_.data(), margin);
                 const bool may_divide = part + 1 < most_parts && attempt < 12;
                 double shorter = may_divide ? first_touch(t, q) : t;
-                if (may_divide && !(solver_.certificate.holds() && passes_agree_) && t > h / most_halves) shorter = std::fmin(shorter, 0.5 * t);  // another problem
+                if (may_divide && !(solver_.certificate.holds() && passes_agree_) && t > h / most_halves) shorter = smaller(shorter, 0.5 * t);  // another problem
                 if (shorter >= t && may_divide && t < left && attempt < 9) shorter = almost_touch(t, h, q);
                 if (shorter == t) break;
-                t = std::fmin(shorter, left);
+                t = smaller(shorter, left);
             }
             if (t < left) ++report.splits;
             left = t < left ? left - t : 0.0;
@@ -62,7 +62,7 @@ public:
             keep_forces(t, h);
         }
         for (const Found& f : detector_.found)
-            if (f.touches) report.penetration = std::fmax(report.penetration, -f.gap);
+            if (f.touches) report.penetration = larger(report.penetration, -f.gap);
         q_seen_.assign(q, q + nq_), v_seen_.assign(v, v + nv_);
     }
 
@@ -71,7 +71,7 @@ public:
         q_seen_.clear();
         look_at(q, v);
         double deepest = 0;
-        for (const Found& f : detector_.found) deepest = std::fmax(deepest, -f.gap);
+        for (const Found& f : detector_.found) deepest = larger(deepest, -f.gap);
         gather(poses_.data());
         for (std::size_t i = 0; i < solver_.patch_count; ++i) std::fill(solver_.patches[i].w, solver_.patches[i].w + 6, 0.0), solver_.patches[i].grip = Grip::off;
         h_ = 1;
@@ -82,7 +82,7 @@ public:
         const Patch& p = solver_.patches[static_cast<std::size_t>(index)];
         ContactReport r{p.link_a, p.link_b, p.condition(), p.frame, {}, p.frame.p, {p.u[0], p.u[1], p.u[5]}, INFINITY, static_cast<int>(p.points.size())};
         for (int i = 0; i < 6; ++i) r.wrench[i] = p.w[i] / h_;
-        for (const PatchPoint& c : p.points) r.gap = std::fmin(r.gap, c.gap);
+        for (const PatchPoint& c : p.points) r.gap = smaller(r.gap, c.gap);
         if (p.w[2] > 0) {
             const Cop c = cop_of(p.w);
             r.cop = p.frame.p + p.frame.R * Vec3<double>{c.x, c.y, 0};
@@ -156,8 +156,8 @@ private:
             if (after >= -deep) return;
             if (!(before > 0)) before = deep;
             double share = std::isfinite(before) ? before / (before - after) : 0.5;
-            const double time = t * std::fmin(0.98, std::fmax(0.02, share));
-            best = std::fmin(best, time);
+            const double time = t * smaller(0.98, larger(0.02, share));
+            best = smaller(best, time);
         };
         bool started = false;
         for (const Found& f : detector_.found) {
@@ -186,7 +186,7 @@ private:
     double almost_touch(double t, double h, const double* q) {
         double best = t + shortest_part * h;
         auto consider = [&](double before, double after, double near) {
-            if (after > near && before > after && std::isfinite(before)) best = std::fmin(best, t + t * after / (before - after));
+            if (after > near && before > after && std::isfinite(before)) best = smaller(best, t + t * after / (before - after));
         };
         for (const Found& f : detector_.found)
             if (!detector_.touched[static_cast<std::size_t>(f.key)]) consider(gap_start_[static_cast<std::size_t>(f.key)], f.gap, options.accept);
@@ -222,7 +222,7 @@ private:
             }
             const Vec3<double> r = tmul(patch->frame.R, at - patch->frame.p);
             bool known = false;
-            for (const PatchPoint& c : patch->points) known |= std::hypot(c.x - r.x, c.y - r.y) < 1e-6;
+            for (const PatchPoint& c : patch->points) known |= norm(c.x - r.x, c.y - r.y) < 1e-6;
             if (!known) patch->points.push_back({r.x, r.y, f.gap, f.radius > 0 ? f.radius : f.rim_radius, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, {0, 0, 0}});
         }
         for (std::size_t i = 0; i < solver_.patch_count; ++i) {  // the origin among the points
@@ -352,7 +352,7 @@ private:
             double speed = 0, change = 0, other = 0;
             for (std::size_t i = 0; i < nv_; ++i) {
                 const double mean = 0.5 * (v[i] + v_new_[i]);
-                speed = std::fmax(speed, std::fabs(mean)), change = std::fmax(change, std::fabs(v_new_[i] - v[i])), other = std::fmax(other, std::fabs(mean - v_at[i]));
+                speed = larger(speed, std::fabs(mean)), change = larger(change, std::fabs(v_new_[i] - v[i])), other = larger(other, std::fabs(mean - v_at[i]));
                 v_mean_[i] = mean;
             }
             passes_agree_ = speed * change < negligible || (pass > 0 && other < 0.1 * change);  // velocity products hardly change
@@ -389,7 +389,7 @@ private:
             double total[3] = {0, 0, 0};
             Sym3<double> G{0, 0, 0, 0, 0, 0};
             for (const PatchPoint& c : p.points) {
-                const double lift = -push_out * c.gap / std::fmax(h, push_out_time), y = c.y, x = -c.x;
+                const double lift = -push_out * c.gap / larger(h, push_out_time), y = c.y, x = -c.x;
                 total[0] += lift, total[1] += lift * y, total[2] += lift * x;
                 G += Sym3<double>{1, y, x, y * y, y * x, x * x};
             }
@@ -400,7 +400,7 @@ private:
                 p.target[2] += total[0] / static_cast<double>(p.points.size());
             }
             for (PatchPoint& c : p.points) c.target = normal_velocity(p.target, c);
-            p.stops_below = 5 * p.material.mu_s * std::fmax(g_, 1.0) * t;
+            p.stops_below = 5 * p.material.mu_s * larger(g_, 1.0) * t;
         }
         for (StopState& s : solver_.stops) {
             const auto i = static_cast<std::size_t>(s.stop), plain = scene_.stops.size();
@@ -408,7 +408,7 @@ private:
             if (i < plain) gap = s.sign > 0 ? q[scene_.stops[i].iq] - scene_.stops[i].lower : scene_.stops[i].upper - q[scene_.stops[i].iq];
             else gap = -curved_before_[i - plain], rest = 0.5 * t * curved_product_[i - plain];
             // ends exactly at the stop; a joint that is far outside may come back but is not thrown
-            s.target = gap < -10 * stop_reach ? rest : std::fmin(-s.u0 - 2 * gap / t, rest + std::fmax(0.0, -2 * gap / t));
+            s.target = gap < -10 * stop_reach ? rest : smaller(-s.u0 - 2 * gap / t, rest + larger(0.0, -2 * gap / t));
         }
         for (std::size_t r = 0; r < solver_.loop_target.size() && loops; ++r) solver_.loop_target[r] = -0.5 * t * loop_rate_[r];
     }
@@ -463,7 +463,7 @@ private:
         }
         report.certificate.include(solver_.certificate);
         report.energy_lost -= gain;
-        report.restitution_kept = std::fmin(report.restitution_kept, keep);
+        report.restitution_kept = smaller(report.restitution_kept, keep);
         std::copy(v_new_.begin(), v_new_.end(), v);
         if (loops) loops->project(q, v);
     }
@@ -475,7 +475,7 @@ private:
             Patch& p = solver_.patches[i];
             std::fill(p.target, p.target + 6, 0.0);
             double fastest = 0;
-            for (const PatchPoint& c : p.points) fastest = std::fmax(fastest, -normal_velocity(p.u0, c));
+            for (const PatchPoint& c : p.points) fastest = larger(fastest, -normal_velocity(p.u0, c));
             const double e = fastest > rebound_speed(h) ? keep * p.material.restitution : 0.0;
             bounces |= e > 0;
             for (int r = 2; r < 5; ++r) p.target[r] = -e * p.u0[r];
@@ -493,7 +493,7 @@ private:
         return bounces;
     }
     /// A rebound that would last less than about two steps ends in contact: the bounces of a ball accumulate.
-    double rebound_speed(double h) const { return std::fmax(impact_speed, g_ * h); }
+    double rebound_speed(double h) const { return larger(impact_speed, g_ * h); }
     /// Work of the impulses: sum of w . (u0 + u) / 2.
     double energy_gain() const {
         double gain = 0;
