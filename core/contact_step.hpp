@@ -34,6 +34,7 @@ public:
         if (loops) prepare_loops();
         if (!same_state(q, v)) look_at(q, v);  // else the last step has looked already
         double left = h;
+        bool halving = true;  // until even the shortest part has no valid solution
         constexpr int most_parts = 64;
         for (int part = 0; left > 0; ++part) {
             elapsed_ = h - left;
@@ -49,7 +50,7 @@ public:
                 detector_.look(poses_.data(), margin);
                 const bool may_divide = part + 1 < most_parts && attempt < 12;
                 double shorter = may_divide ? first_touch(t, q) : t;
-                if (may_divide && !(solver_.certificate.holds() && passes_agree_) && t > h / most_halves) shorter = smaller(shorter, 0.5 * t);  // another problem
+                if (may_divide && !(solver_.certificate.holds() && passes_agree_) && halving && t > h / most_halves) shorter = smaller(shorter, 0.5 * t);  // another problem
                 if (shorter >= t && may_divide && t < left && attempt < 9) shorter = almost_touch(t, h, q);
                 if (shorter == t) break;
                 t = smaller(shorter, left);
@@ -57,6 +58,7 @@ public:
             if (t < left) ++report.splits;
             left = t < left ? left - t : 0.0;
             report.certificate.include(solver_.certificate);
+            halving &= solver_.certificate.holds();
             touch(q, v);
             solver_.remember();
             keep_forces(t, h);
