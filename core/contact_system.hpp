@@ -160,6 +160,13 @@ public:
     }
     int island(const Group& g) { return find(g.root); }
 
+    /// f with the number of rows as a constant, where it is one that most groups have.
+    template <class F> static void with_rows(int rows, F&& f) {
+        if (rows == 6) f(std::integral_constant<int, 6>{});
+        else if (rows == 1) f(std::integral_constant<int, 1>{});
+        else f(rows);
+    }
+
 private:
     /// The part of Y that `width` freedoms of one joint have, the first of them at place i of the group; takes it from those above.
     template <int width, class Rows> UKEMI_INLINE void respond_joint(const Group& g, Rows rows, const double* L, int i) {
@@ -182,12 +189,6 @@ private:
         }
         for (int k = 0; k < width; ++k)
             for (int r = 0; r < rows; ++r) y[(i + k) * rows + r] = scale_[static_cast<std::size_t>(first + k)] * from[k][r];
-    }
-    /// f with the number of rows as a constant, where it is one that most groups have.
-    template <class F> static void with_rows(int rows, F&& f) {
-        if (rows == 6) f(std::integral_constant<int, 6>{});
-        else if (rows == 1) f(std::integral_constant<int, 1>{});
-        else f(rows);
     }
     Group& begin(GroupKind kind, int index, int rows) {
         current_ = {kind, index, rows, static_cast<int>(dofs.size()), 0, static_cast<int>(H.size()), -1, 0};
