@@ -20,7 +20,8 @@ struct Found {
     Material material;
     Vec3<double> velocity;   ///< of b's surface, when b stands in the world
     bool touches;
-    double middle = NAN;     ///< its gap where `follow` looked again
+    double middle = NAN;     ///< its gap where `follow` looked again,
+    Vec3<double> moved{0, 0, 0};  ///< and how far its place on a had moved on [world axes]
 };
 
 /// The normal when the bodies stand at X.
@@ -112,17 +113,18 @@ public:
             const Separation s = separation(static_cast<std::size_t>(pair), X);
             meet(static_cast<std::size_t>(pair), X, s);
             const Vec3<double> n = normal_at(f, X);
-            if (meetings_.size() != 1) continue;
-            const double turned = norm(s.normal - n), moved = norm(meetings_[0].at - surface_point(f, n, X));
+            if (meetings_.empty()) continue;
+            const Meeting& m = *std::min_element(meetings_.begin(), meetings_.end(), [](const Meeting& one, const Meeting& other) { return one.gap < other.gap; });
+            const Vec3<double> before = place(X[f.a], f.local);
+            const double turned = norm(s.normal - n), moved = norm(m.at - surface_point(f, n, X)), start = f.gap;
             if (turned > jumps || moved > jumps_by || (turned < stays && moved < stays)) continue;
-            const double start = f.gap;
-            f = found_at(static_cast<std::size_t>(pair), X, s, meetings_[0]);
-            f.middle = f.gap, f.gap = start, f.touches = true;
+            f = found_at(static_cast<std::size_t>(pair), X, s, m);
+            f.middle = f.gap, f.gap = start, f.touches = true, f.moved = place(X[f.a], f.local) - before;
         }
     }
 
 private:
-    static constexpr double jumps = 0.1, jumps_by = 0.01, stays = 1e-7;  // [rad], [m], both: another feature; a corner on a face
+    static constexpr double jumps = 0.1, jumps_by = 0.05, stays = 1e-7;  // [rad], [m], both: another feature; a corner on a face
     static const Placement<double>& world() {
         static const Placement<double> X{{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
         return X;

@@ -29,7 +29,8 @@ struct PatchPoint {
 
 struct Patch {
     int a, b, link_a, link_b;
-    double middle;                    // a single point of two solids: its gap in the middle of the step, else NaN
+    double middle;                    // a single point of two solids: its gap in the middle of the step, else NaN;
+    Vec3<double> moved;               // and how far it has moved on over body a since the start
     Material material;
     Vec3<double> surface;             // velocity of b's surface in the frame, when b stands in the world
     Placement<double> frame;

@@ -213,7 +213,7 @@ private:
             if (!patch) {
                 if (solver_.patch_count == solver_.patches.size()) solver_.patches.emplace_back();
                 patch = &solver_.patches[solver_.patch_count++];
-                patch->a = f.a, patch->b = f.b, patch->middle = f.middle, patch->link_a = f.link_a, patch->link_b = f.link_b, patch->material = f.material;
+                patch->a = f.a, patch->b = f.b, patch->middle = f.middle, patch->moved = f.moved, patch->link_a = f.link_a, patch->link_b = f.link_b, patch->material = f.material;
                 const Vec3<double> t = across(n), s = cross(n, t);
                 patch->frame = {{t.x, s.x, n.x, t.y, s.y, n.y, t.z, s.z, n.z}, at};
                 patch->surface = f.b < 0 ? tmul(patch->frame.R, f.velocity) : Vec3<double>{0, 0, 0};
@@ -385,8 +385,7 @@ private:
             // the motion at the end of the step that keeps the contact: velocity products of the second half, and what
             // takes a penetration back ([CC00] eq. 20b)
             for (int r = 0; r < 6; ++r) p.target[r] = -0.5 * t * p.bias[r];
-            // a single point slides over both surfaces: gap = middle + s u + 4 c (s / t)^2, s from the middle, and at rest at the end
-            if (p.points.size() == 1 && std::isfinite(p.middle) && t > 0.1 * h) p.target[2] = -4 / t * (p.points[0].gap - p.middle + 0.5 * t * p.u0[2]);
+            if (p.points.size() == 1 && std::isfinite(p.middle) && t > 0.1 * h) follow_point(p, t);
             double total[3] = {0, 0, 0};
             Sym3<double> G{0, 0, 0, 0, 0, 0};
             for (const PatchPoint& c : p.points) {
@@ -413,6 +412,17 @@ private:
         }
         for (std::size_t r = 0; r < solver_.loop_target.size() && loops; ++r) solver_.loop_target[r] = -0.5 * t * loop_rate_[r];
     }
+
+    /// A single point moves over both surfaces. From the middle on, gap = middle + s u + 4 c (s / t)^2, of which the start gives c; it is
+    /// at rest at the end. Where it will be then, the surfaces slide as much less as they slid more from the start to here.
+    static void follow_point(Patch& p, double t) {
+        const double c = p.points[0].gap - p.middle + 0.5 * t * p.u0[2];
+        if (8 * std::fabs(c) > most_bend * t * t) return;  // it has jumped
+        const Vec3<double> d = tmul(p.frame.R, p.moved);
+        p.target[0] -= p.u0[4] * d.z - p.u0[5] * d.y, p.target[1] -= p.u0[5] * d.x - p.u0[3] * d.z;
+        p.target[2] = -4 / t * c;
+    }
+    static constexpr double most_bend = 500;  // [m/s^2]
 
     /// Velocity jump where things meet ([DF03] eq. 31-33): restitution along the normal, no motion along the rest, checked
     /// like contact forces. Newton's law may gain energy when friction grips (Kane and Levinson); restitution is then
