@@ -20,12 +20,8 @@ public:
 
     /// A group with what it does without forces; its points or stops or equal rows follow.
     void add_group(const RowSystem& rows, const Group& g, const double* u_free) {
-        At at{&g, static_cast<int>(places_.size()), {}, {}, {}};
-        for (int d = g.dofs; d < g.dofs_end; ++d) {
-            int& place = where_[static_cast<std::size_t>(rows.dofs[static_cast<std::size_t>(d)])];
-            if (place < 0) place = freedoms_++;
-            places_.push_back(place);
-        }
+        At at{&g, 0, {}, {}, {}};
+        for (int d = g.dofs; d < g.dofs_end; ++d) where_[static_cast<std::size_t>(rows.dofs[static_cast<std::size_t>(d)])] = 0;
         std::copy(u_free, u_free + g.rows, at.u_free);
         at_.push_back(at);
     }
@@ -45,6 +41,7 @@ public:
 
     /// Finds forces and motions, as well as they can be found.
     void solve(const RowSystem& rows) {
+        number(rows);
         best_ = INFINITY;
         kept_.assign(3 * cones_.size() + equal_.size(), 0.0);
         for (const double far : {1.0, 30.0, 0.03, 5.0, 0.2, 300.0, 3e-3})
@@ -95,6 +92,17 @@ private:
         w[0] += x, w[1] += y, w[2] += n, w[3] += c.y * n, w[4] -= c.x * n, w[5] += c.x * y - c.y * x;
     }
 
+    /// Freedoms from the last to the first: K is then eliminated from the tips to the roots, which fills in no more than the tree
+    /// and the contacts between its parts ask for.
+    void number(const RowSystem& rows) {
+        freedoms_ = 0;
+        for (std::size_t i = where_.size(); i-- > 0;)
+            if (where_[i] >= 0) where_[i] = freedoms_++;
+        for (At& at : at_) {
+            at.places = static_cast<int>(places_.size());
+            for (int d = at.group->dofs; d < at.group->dofs_end; ++d) places_.push_back(where_[static_cast<std::size_t>(rows.dofs[static_cast<std::size_t>(d)])]);
+        }
+    }
     void start(const RowSystem& rows, double far) {
         speed_ = 1e-9;
         double response = 1e-300;
@@ -131,7 +139,7 @@ private:
             if (reached < best_) best_ = reached, keep();
             if (reached < enough || !scale()) break;
             assemble(rows);
-            if (!lu_factor(K_.data(), static_cast<int>(all), pivots_)) break;
+            if (!lu_factor(K_.data(), static_cast<int>(all), pivots_, ends_)) break;
             for (Cone& c : cones_) aim(c, 0.0, false);
             direction(rows);
             const double reach = longest();
@@ -261,19 +269,22 @@ private:
             if (!any) continue;
             const At& at = at_[a];
             const Group& g = *at.group;
-            const int m = g.rows, count = g.dofs_end - g.dofs;
+            const int count = g.dofs_end - g.dofs;
             const double* Y = rows.Y.data() + g.store;
-            for (int d = 0; d < count; ++d) {
-                double t[6] = {};
-                for (int r = 0; r < m; ++r)
-                    for (int c = 0; c < m; ++c) t[c] += Y[d * m + r] * G[6 * r + c];
-                double* row = K_.data() + places_[static_cast<std::size_t>(at.places + d)] * all;
-                for (int e = 0; e < count; ++e) {
-                    double s = 0;
-                    for (int c = 0; c < m; ++c) s += t[c] * Y[e * m + c];
-                    row[places_[static_cast<std::size_t>(at.places + e)]] += s;
+            const int* places = places_.data() + at.places;
+            RowSystem::with_rows(g.rows, [&](auto m) {
+                for (int d = 0; d < count; ++d) {
+                    double t[6] = {};
+                    for (int r = 0; r < m; ++r)
+                        for (int c = 0; c < m; ++c) t[c] += Y[d * m + r] * G[6 * r + c];
+                    double* row = K_.data() + places[d] * all;
+                    for (int e = 0; e < count; ++e) {
+                        double s = 0;
+                        for (int c = 0; c < m; ++c) s += t[c] * Y[e * m + c];
+                        row[places[e]] += s;
+                    }
                 }
-            }
+            });
         }
         for (std::size_t i = 0; i < equal_.size(); ++i) {
             const At& at = at_[static_cast<std::size_t>(equal_[i].at)];
@@ -346,7 +357,7 @@ private:
         }
         for (const At& at : at_) gather(rows, at, at.w, step_.data());
         for (std::size_t i = 0; i < equal_.size(); ++i) step_[n + i] = -equal_left_[i];
-        lu_solve(K_.data(), static_cast<int>(step_.size()), pivots_, step_.data());
+        lu_solve(K_.data(), static_cast<int>(step_.size()), pivots_, ends_, step_.data());
         for (At& at : at_) spread(rows, at, step_.data(), at.u);
         for (Cone& c : cones_) {
             motion_of(c, at_[static_cast<std::size_t>(c.at)].u, c.ds);
@@ -387,7 +398,7 @@ private:
     Vec<Cone> cones_;
     Vec<Equal> equal_;
     Vec<At> at_;
-    Vec<int> places_, where_, pivots_;
+    Vec<int> places_, where_, pivots_, ends_;
     int freedoms_ = 0;
     double speed_ = 1, force_ = 1, best_ = 0;
     Vec<double> y_, step_, rest_, equal_left_, K_, kept_;

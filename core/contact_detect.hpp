@@ -178,7 +178,7 @@ private:
                 continue;
             }
             const NearBall near(f, p, s.radius, margin);
-            if (over && near.count == 0) gap[static_cast<std::size_t>(key + i)] = std::fmax(g, margin);
+            if (over && near.count == 0) gap[static_cast<std::size_t>(key + i)] = larger(g, margin);
             for (int k = near.count; k-- > 0;)  // the nearest last: its gap is the key's
                 add(s, local, s.radius, near.at[k].normal, near.at[k].gap, key + i, margin, surface, f.material, f.velocity);
         }

@@ -7,7 +7,7 @@ UKEMI_BEGIN
 /// Points of a field that a box over x and y covers: first and last index of each.
 struct Cells { int i0, i1, j0, j1; };
 inline Cells cells_under(const HeightField& f, double x0, double x1, double y0, double y1) {
-    auto index = [](double at, int n) { return static_cast<int>(std::fmin(std::fmax(at, 0.0), n - 1.0)); };
+    auto index = [](double at, int n) { return static_cast<int>(smaller(larger(at, 0.0), n - 1.0)); };
     return {index(std::floor((x0 - f.x0) / f.dx), f.nx), index(std::ceil((x1 - f.x0) / f.dx), f.nx), index(std::floor((y0 - f.y0) / f.dy), f.ny), index(std::ceil((y1 - f.y0) / f.dy), f.ny)};
 }
 inline bool in_field(const HeightField& f, int i, int j) { return i >= 0 && j >= 0 && i < f.nx && j < f.ny; }
@@ -143,7 +143,7 @@ public:
     explicit SolidOverField(const Solid& s) {
         for (const Vec3<double>& n : s.faces) {
             double offset = -INFINITY;
-            for (const Vec3<double>& p : s.core) offset = std::fmax(offset, dot(n, p));
+            for (const Vec3<double>& p : s.core) offset = larger(offset, dot(n, p));
             face_offset_.push_back(offset);
         }
         if (s.faces.empty() && s.core.size() == 2) edge_ends_.push_back({0, 1});
@@ -151,7 +151,7 @@ public:
             for (std::size_t j = i + 1; j < s.core.size(); ++j) {
                 int shared = 0;
                 for (std::size_t k = 0; k < s.faces.size(); ++k)
-                    shared += std::fmin(dot(s.faces[k], s.core[i]), dot(s.faces[k], s.core[j])) > face_offset_[k] - 1e-9 * s.reach;
+                    shared += smaller(dot(s.faces[k], s.core[i]), dot(s.faces[k], s.core[j])) > face_offset_[k] - 1e-9 * s.reach;
                 if (shared >= 2) edge_ends_.push_back({i, j});
             }
         }
@@ -161,7 +161,7 @@ public:
     void peaks(const Solid& s, const Placement<double>& P, const Vec<Vec3<double>>& C, const HeightField& f, double margin, const Add& add_point) const {
         const double reach = s.radius + margin;
         double x0 = INFINITY, x1 = -INFINITY, y0 = INFINITY, y1 = -INFINITY, low = INFINITY;
-        for (const Vec3<double>& c : C) x0 = std::fmin(x0, c.x), x1 = std::fmax(x1, c.x), y0 = std::fmin(y0, c.y), y1 = std::fmax(y1, c.y), low = std::fmin(low, c.z);
+        for (const Vec3<double>& c : C) x0 = smaller(x0, c.x), x1 = larger(x1, c.x), y0 = smaller(y0, c.y), y1 = larger(y1, c.y), low = smaller(low, c.z);
         const Cells cells = cells_under(f, x0 - reach, x1 + reach, y0 - reach, y1 + reach);
         for (int i = cells.i0; i <= cells.i1; ++i) {
             for (int j = cells.j0; j <= cells.j1; ++j) {
@@ -197,8 +197,8 @@ public:
         const double reach = s.radius + margin;
         for (const auto& [first, second] : edge_ends_) {
             const Vec3<double>&a = C[first], &b = C[second], e = b - a;
-            const double low = std::fmin(a.z, b.z) - reach;
-            const Cells cells = cells_under(f, std::fmin(a.x, b.x) - reach, std::fmax(a.x, b.x) + reach, std::fmin(a.y, b.y) - reach, std::fmax(a.y, b.y) + reach);
+            const double low = smaller(a.z, b.z) - reach;
+            const Cells cells = cells_under(f, smaller(a.x, b.x) - reach, larger(a.x, b.x) + reach, smaller(a.y, b.y) - reach, larger(a.y, b.y) + reach);
             each_ridge(f, cells, [&](const Ridge& r) {
                 if (r.p.z < low && r.q.z < low) return;
                 const Vec3<double> w = r.q - r.p;

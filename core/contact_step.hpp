@@ -295,9 +295,9 @@ private:
             rows_.add_rows(0, 1, bodies, count, curved_H_.data() + i * nv_);
             Group& g = rows_.groups.back();
             g.kind = GroupKind::stop, g.index = static_cast<int>(solver_.stops.size());
-            double u0;
-            rows_.velocity(g, v, &u0);
-            solver_.stops.push_back({static_cast<int>(scene_.stops.size() + i), 1.0, 0, u0, false, 0, 0});
+            double u0[most_rows];
+            rows_.velocity(g, v, u0);
+            solver_.stops.push_back({static_cast<int>(scene_.stops.size() + i), 1.0, 0, u0[0], false, 0, 0});
         }
     }
     /// Limits on several freedoms bend over a step: where one that pushes ends beyond, it must push more. True if any does.

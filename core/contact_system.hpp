@@ -52,14 +52,25 @@ public:
             for (int i = end; i >= 0; i = tree_.bodies[static_cast<std::size_t>(i)].parent) {
                 const Body& body = tree_.bodies[static_cast<std::size_t>(i)];
                 const Placement<double>& XI = X[i];
-                const Vec3<double> arm = O - XI.p;
+                const Vec3<double> arm = tmul(R, O - XI.p);
+                const Mat3<double> T = tmul(R, XI.R);  // the body's axes in the frame
+                double* column = H.data() + g.store + 6 * place_[static_cast<std::size_t>(body.iv)];
+                auto put = [&](const Vec3<double>& push, const Vec3<double>& turn) {
+                    const Vec3<double> lin = push + cross(turn, arm);
+                    column[0] += sign * lin.x, column[1] += sign * lin.y, column[2] += sign * lin.z;
+                    column[3] += sign * turn.x, column[4] += sign * turn.y, column[5] += sign * turn.z;
+                    column += 6;
+                };
+                const Vec3<double> none{0, 0, 0}, axes[3] = {{T.xx, T.yx, T.zx}, {T.xy, T.yy, T.zy}, {T.xz, T.yz, T.zz}};
+                if (body.kind == JointKind::spherical || body.kind == JointKind::free) {  // their subspace are the body's axes
+                    for (int k = 0; k < 3 && body.kind == JointKind::free; ++k) put(axes[k], none);
+                    for (int k = 0; k < 3; ++k) put(none, axes[k]);
+                    continue;
+                }
                 const Mat3<double> R_local = body.kind == JointKind::planar ? placement(body, In<double>{q, 0}).R : XI.R;
                 for (int k = 0; k < body.nv; ++k) {
                     const Motion<double> S = subspace(body, R_local, In<double>{q, 0}, k);
-                    const Vec3<double> ang = XI.R * S.ang, lin = tmul(R, XI.R * S.lin + cross(ang, arm)), turn = tmul(R, ang);
-                    double* column = H.data() + g.store + 6 * place_[static_cast<std::size_t>(body.iv + k)];
-                    column[0] += sign * lin.x, column[1] += sign * lin.y, column[2] += sign * lin.z;
-                    column[3] += sign * turn.x, column[4] += sign * turn.y, column[5] += sign * turn.z;
+                    put(T * S.lin, T * S.ang);
                 }
             }
         }
@@ -149,6 +160,13 @@ public:
     }
     int island(const Group& g) { return find(g.root); }
 
+    /// f with the number of rows as a constant, where it is one that most groups have.
+    template <class F> static void with_rows(int rows, F&& f) {
+        if (rows == 6) f(std::integral_constant<int, 6>{});
+        else if (rows == 1) f(std::integral_constant<int, 1>{});
+        else f(rows);
+    }
+
 private:
     /// The part of Y that `width` freedoms of one joint have, the first of them at place i of the group; takes it from those above.
     template <int width, class Rows> UKEMI_INLINE void respond_joint(const Group& g, Rows rows, const double* L, int i) {
@@ -171,12 +189,6 @@ private:
         }
         for (int k = 0; k < width; ++k)
             for (int r = 0; r < rows; ++r) y[(i + k) * rows + r] = scale_[static_cast<std::size_t>(first + k)] * from[k][r];
-    }
-    /// f with the number of rows as a constant, where it is one that most groups have.
-    template <class F> static void with_rows(int rows, F&& f) {
-        if (rows == 6) f(std::integral_constant<int, 6>{});
-        else if (rows == 1) f(std::integral_constant<int, 1>{});
-        else f(rows);
     }
     Group& begin(GroupKind kind, int index, int rows) {
         current_ = {kind, index, rows, static_cast<int>(dofs.size()), 0, static_cast<int>(H.size()), -1, 0};

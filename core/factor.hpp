@@ -17,33 +17,50 @@ template <class F> UKEMI_INLINE void for_each_run(const Tree& tree, int dof, F&&
     }
 }
 
-/// Row i of M less what `count` rows below it (already factorised among each other) take: their entries in column i become those of L.
-template <int count> UKEMI_INLINE void eliminate(const Tree& tree, double* M, int first, const double* inverse, int i) {
+/// `above` rows of M from `top` on, less what `below` rows from `first` on take from them (already factorised among each
+/// other): the entries of these in those columns become L's. Entries right of the diagonal are no one's, and are not kept.
+template <int above, int below> UKEMI_INLINE void eliminate(const Tree& tree, double* M, int first, const double* inverse, int top) {
     const std::ptrdiff_t n = tree.nv;
-    double *__restrict other = M + i * n, *rows[count], l[count];
-    for (int k = 0; k < count; ++k) rows[k] = M + (first + k) * n, l[k] = rows[k][i] * inverse[k];
-    for_each_run(tree, i, [&](int begin, int end) {
-        for (int j = begin; j < end; ++j) {
-            double sum = l[0] * rows[0][j];
-            for (int k = 1; k < count; ++k) sum += l[k] * rows[k][j];
-            other[j] -= sum;
-        }
+    double *__restrict rows[above], *from[below], l[above][below];
+    for (int k = 0; k < below; ++k) from[k] = M + (first + k) * n;
+    for (int i = 0; i < above; ++i) {
+        rows[i] = M + (top + i) * n;
+        for (int k = 0; k < below; ++k) l[i][k] = from[k][top + i] * inverse[k];
+    }
+    for_each_run(tree, top + above - 1, [&](int begin, int end) {
+        for (int j = begin; j < end; ++j)
+            for (int i = 0; i < above; ++i) {
+                double sum = l[i][0] * from[0][j];
+                for (int k = 1; k < below; ++k) sum += l[i][k] * from[k][j];
+                rows[i][j] -= sum;
+            }
     });
-    for (int k = 0; k < count; ++k) rows[k][i] = l[k];
+    for (int i = 0; i < above; ++i)
+        for (int k = 0; k < below; ++k) from[k][top + i] = l[i][k];
 }
 
 inline void factorize(const Tree& tree, double* M) {
-    const int* up = tree.dof_parent.data();
     for (auto b = tree.bodies.rbegin(); b != tree.bodies.rend(); ++b) {
         double inverse[6];  // of D
         for (int k = b->nv - 1; k >= 0; --k) {  // the joint's own rows
             const std::ptrdiff_t row = b->iv + k;
             inverse[k] = 1.0 / M[row * tree.nv + row];
-            for (int i = b->iv + k - 1; i >= b->iv; --i) eliminate<1>(tree, M, b->iv + k, inverse + k, i);
+            for (int i = b->iv + k - 1; i >= b->iv; --i) eliminate<1, 1>(tree, M, b->iv + k, inverse + k, i);
         }
-        for (int i = b->nv > 0 ? up[b->iv] : -1; i >= 0; i = up[i]) {  // those above, three at once where they are three
-            if (b->nv == 3) eliminate<3>(tree, M, b->iv, inverse, i);
-            else for (int k = b->nv - 1; k >= 0; --k) eliminate<1>(tree, M, b->iv + k, inverse + k, i);
+        for (int a = b->parent; a >= 0; a = tree.bodies[static_cast<std::size_t>(a)].parent) {  // those above, by threes where they are three
+            const Body& other = tree.bodies[static_cast<std::size_t>(a)];
+            const int width = other.nv % 3 == 0 ? 3 : 1;
+            for (int i = other.iv + other.nv - width; i >= other.iv; i -= width) {
+                if (b->nv == 3) {
+                    if (width == 3) eliminate<3, 3>(tree, M, b->iv, inverse, i);
+                    else eliminate<1, 3>(tree, M, b->iv, inverse, i);
+                    continue;
+                }
+                for (int k = b->nv - 1; k >= 0; --k) {
+                    if (width == 3) eliminate<3, 1>(tree, M, b->iv + k, inverse + k, i);
+                    else eliminate<1, 1>(tree, M, b->iv + k, inverse + k, i);
+                }
+            }
         }
     }
 }

@@ -52,6 +52,12 @@ template <class A, class B> UKEMI_INLINE auto operator*(const Mat3<A>& a, const 
             a.yx * b.xx + a.yy * b.yx + a.yz * b.zx, a.yx * b.xy + a.yy * b.yy + a.yz * b.zy, a.yx * b.xz + a.yy * b.yz + a.yz * b.zz,
             a.zx * b.xx + a.zy * b.yx + a.zz * b.zx, a.zx * b.xy + a.zy * b.yy + a.zz * b.zy, a.zx * b.xz + a.zy * b.yz + a.zz * b.zz};
 }
+/// a^T b
+template <class A, class B> UKEMI_INLINE auto tmul(const Mat3<A>& a, const Mat3<B>& b) -> Mat3<Product<A, B>> {
+    return {a.xx * b.xx + a.yx * b.yx + a.zx * b.zx, a.xx * b.xy + a.yx * b.yy + a.zx * b.zy, a.xx * b.xz + a.yx * b.yz + a.zx * b.zz,
+            a.xy * b.xx + a.yy * b.yx + a.zy * b.zx, a.xy * b.xy + a.yy * b.yy + a.zy * b.zy, a.xy * b.xz + a.yy * b.yz + a.zy * b.zz,
+            a.xz * b.xx + a.yz * b.yx + a.zz * b.zx, a.xz * b.xy + a.yz * b.yy + a.zz * b.zy, a.xz * b.xz + a.yz * b.yz + a.zz * b.zz};
+}
 template <class A, class B> UKEMI_INLINE auto operator*(const Sym3<A>& s, const Vec3<B>& v) -> Vec3<Product<A, B>> {
     return {s.xx * v.x + s.xy * v.y + s.xz * v.z, s.xy * v.x + s.yy * v.y + s.yz * v.z, s.xz * v.x + s.yz * v.y + s.zz * v.z};
 }
