@@ -9,7 +9,8 @@ impossible forces; the toes prolong a sole that lies flat.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.motion.foot_lock import FootLockSettings, lock_feet
 from ukemi.motion.footfalls import Contacts, Footed, FootfallSettings, footfalls, sole_points
+from ukemi.motion.hands import HANDFALLS, hand_pads
 from ukemi.motion.soles import Height, Sole, above_ground
 from ukemi.motion.trajectory import low_pass, smooth_coordinates, trajectory
 
@@ -40,6 +42,14 @@ ROUGHLY = FootLockSettings(rounds=1)
 LEGS_ONLY = FootLockSettings(root=1.0)
 
 
+@dataclass(frozen=True, eq=False)
+class Supported:
+    """A model with all that it may stand on: soles, and hands if they come down."""
+
+    model: Model
+    soles: Mapping[str, Sole]
+
+
 def ground_height(ground: Ground | None) -> Height | None:
     """z over places (..., 2); None for level ground at 0."""
     if ground is None:
@@ -52,9 +62,13 @@ def ground_height(ground: Ground | None) -> Height | None:
     return lambda xy: (offset - xy[..., 0] * n[0] - xy[..., 1] * n[1]) / n[2]
 
 
-def sole_contacts(points: Array, fps: float, height: Height | None = None) -> Contacts:
-    """Which points (frames, feet, 4, 3) of the soles are meant to bear; heel and ball as pairs."""
+def sole_contacts(
+    points: Array, fps: float, height: Height | None = None, hands: Sequence[bool] | None = None
+) -> Contacts:
+    """Which points (frames, feet, 4, 3) of the soles are meant to bear; heel and ball as pairs. hands: which are."""
     found = footfalls(points, fps, height=height) | footfalls(points, fps, settings=STILL, height=height)
+    for foot in np.flatnonzero(np.zeros(points.shape[1], dtype=bool) if hands is None else hands):
+        found[:, foot] = footfalls(points[:, foot], fps, settings=HANDFALLS, height=height)
     above = above_ground(points, height)
     for foot in range(found.shape[1]):
         for pair in ([0, 1], [2, 3]):
@@ -118,11 +132,13 @@ def settled(figure: Footed, q: Array, fps: float, contacts: Contacts, height: He
 
 
 def contact_points(model: Model, soles: Mapping[str, Sole]) -> ContactPoints:
-    """Heel and ball of every sole, and where toes prolong it its tip: four or six points each."""
+    """Heel and ball of every sole, and where toes prolong it its tip: four or six points each; one of a hand."""
     groups = []
     for sole in soles.values():
         points, tip = np.asarray(sole.points, dtype=np.float64), np.zeros(4, dtype=bool)
-        if any(link.joint.nv for link in model.link(sole.link).children):
+        if sole.hand:
+            points, tip = points[:1], tip[:1]
+        elif any(link.joint.nv for link in model.link(sole.link).children):
             points = np.concatenate([points, points[2:] + TOES * sole.at.R[:, 0]])
             tip = np.array([False] * 4 + [True] * 2)
         groups.append((sole.link, points, tip))
@@ -132,25 +148,33 @@ def contact_points(model: Model, soles: Mapping[str, Sole]) -> ContactPoints:
 def schedule(points: ContactPoints, contacts: Contacts) -> Contacts:
     """(frames, points) from those of heels and balls (frames, feet, 4): tips bear while the sole lies flat."""
     flat = np.logical_and.reduce(contacts, axis=2)
-    tips = [int(points.tip[points.group == foot].sum()) for foot in range(points.groups)]
-    columns = [np.hstack([contacts[:, f], np.repeat(flat[:, f : f + 1], n, axis=1)]) for f, n in enumerate(tips)]
+    columns = []
+    for foot in range(points.groups):
+        tip = points.tip[points.group == foot]
+        tips, solid = int(tip.sum()), int((~tip).sum())
+        columns.append(np.hstack([contacts[:, foot, :solid], np.repeat(flat[:, foot : foot + 1], tips, axis=1)]))
     return np.hstack(columns)
 
 
-def make_reference(figure: Footed, q: Array, fps: float, dt: float, ground: Ground | None = None) -> Reference:
+def make_reference(
+    figure: Footed, q: Array, fps: float, dt: float, ground: Ground | None = None, *, hands: bool = False
+) -> Reference:
     """A figure's motion q (frames, nq) as a reference with steps of dt on a ground.
 
-    On a slope the body keeps its height above the ground, as in [DF03] Fig. 10.
+    On a slope the body keeps its height above the ground, as in [DF03] Fig. 10. hands: whether they may bear.
     """
     model, height = figure.model, ground_height(ground)
     smooth = smooth_coordinates(model, q, fps, CUTOFF)
-    contacts = sole_contacts(sole_points(model, list(figure.soles.values()), smooth), fps)
+    if hands:
+        figure = Supported(model, {**figure.soles, **hand_pads(model, smooth, fps)})
+    soles = list(figure.soles.values())
+    contacts = sole_contacts(sole_points(model, soles, smooth), fps, hands=[sole.hand for sole in soles])
     if height is not None:
         smooth[:, 2] += height(smooth[:, :2])
     still = settled(figure, smooth, fps, contacts, height)
     motion = trajectory(model, still, fps, dt, CUTOFF)
     nearest = np.clip(np.round(motion.time * fps).astype(int), 0, len(still) - 1)
     points = contact_points(model, figure.soles)
-    feet = sole_points(model, list(figure.soles.values()), motion.q)
+    feet = sole_points(model, soles, motion.q)
     held = let_go(contacts[nearest], feet, height)
     return Reference(model, dt, motion.q, motion.v, motion.a, points, schedule(points, held))

@@ -38,11 +38,13 @@ class Sole:
 
     points: (4, 3) [m]: heel left, heel right, ball left, ball right; all in one plane.
     at: frame in that plane below the ankle: x towards the toes, z out of the floor.
+    hand: whether it is a hand's, which bears at one point (`ukemi.motion.hands`): the four coincide.
     """
 
     link: str
     points: Array
     at: Pose
+    hand: bool = False
 
     @property
     def normal(self) -> Array:
