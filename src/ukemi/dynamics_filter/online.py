@@ -23,6 +23,8 @@ GRAVITY = 9.81
 CHUNK = 5
 #: How fast a foot that is late comes down [m/s], and how late a plan takes it to be at most [s].
 DESCENT, LATEST = 0.4, 0.1
+#: So long before the end of its contact a hand that bears nothing lets go [s].
+LETS_GO = 0.15
 TRUNK = ("abdomen", "chest", "spine", "torso", "waist")
 
 
@@ -105,6 +107,7 @@ class Follower:
         self.step, self.planned = 0, 0
         self.plan: Plan | None = None
         self.goals = np.zeros((0, 15))
+        self.let_go = np.zeros(len(reference.points), dtype=bool)
 
     def state(self) -> tuple[Array, Array, Array]:
         """q, v, and (9,): centre of mass, its velocity, angular momentum about it per unit mass."""
@@ -138,8 +141,13 @@ class Follower:
         shift[:, :, :3] = (self.shift - left * self.shift_rate)[:, group]
         shift[:, :, 3:] = self.shift_rate[group]
         rows = (ref.q[now], ref.v[now], ref.a[now]) if frame is None else frame
-        out = self.core.run(*rows, self.window.share[now], shift, self._centroid(n), external)
+        self.let_go &= ref.contact[k]
+        share = np.where(self.let_go, 0.0, self.window.share[now])
+        out = self.core.run(*rows, share, shift, self._centroid(n), external)
         self.step += int(out["steps"])
+        # a hand that bears nothing towards the end of its contact would only hold the body back
+        idle = (out["down"] > 0).all(axis=0) & ~out["force"].any(axis=(0, 2)) & ref.points.hand
+        self.let_go |= idle & (ref.contact_left[min(self.step, len(ref) - 1)] < LETS_GO)
         return out
 
     def _centroid(self, n: int) -> Array:
@@ -159,6 +167,7 @@ class Follower:
         place = ref.points.in_world(ref.model, q)
         high = place @ self.floor[:3] - self.floor[12]
         late = np.where(down | ~ref.contact[k], 0.0, np.clip(high / DESCENT, 0, LATEST))
+        late[self.let_go] = ref.contact_left[k, self.let_go]
         start = np.concatenate([x, self._turn(q)])
         held = np.where(down[:, None], place, np.nan)
         landing = self.shift if self.landing is None else self.landing

@@ -33,6 +33,7 @@ SHORTEST = 0.05  # a contact [s]
 RISE = 0.02  # a contact begins and ends with its points so little above their median height in it [m]
 EARLIER, SLOW = 0.06, 0.2  # a contact begins so much earlier while the points are low and slower than this [s, m/s]
 LIFTED, MOVED = 0.006, 0.015  # a contact ends when the held foot is so far above the ground or from its place [m]
+HAND_RISE, HAND_LIFTED, HAND_MOVED = 0.04, 0.03, 0.05  # the same of hands, which captures follow less well [m]
 TOES = 0.05  # how far toes reach ahead of the ball [m]
 SETTLE = 1.5  # cut-off of the body's way to its feet [Hz]
 CUTOFF = 8.0  # of the whole motion [Hz]
@@ -67,8 +68,8 @@ def sole_contacts(
 ) -> Contacts:
     """Which points (frames, feet, 4, 3) of the soles are meant to bear; heel and ball as pairs. hands: which are."""
     found = footfalls(points, fps, height=height) | footfalls(points, fps, settings=STILL, height=height)
-    for foot in np.flatnonzero(np.zeros(points.shape[1], dtype=bool) if hands is None else hands):
-        found[:, foot] = footfalls(points[:, foot], fps, settings=HANDFALLS, height=height)
+    hand = np.zeros(points.shape[1], dtype=bool) if hands is None else np.asarray(hands)
+    found[:, hand] = footfalls(points[:, hand], fps, settings=HANDFALLS, height=height)
     above = above_ground(points, height)
     for foot in range(found.shape[1]):
         for pair in ([0, 1], [2, 3]):
@@ -76,11 +77,11 @@ def sole_contacts(
             low = above[:, foot, pair].min(axis=1)
             way = points[:, foot, pair, :2].mean(axis=1)
             speed = np.linalg.norm(np.gradient(way, 1 / fps, axis=0), axis=1) if len(way) > 1 else np.zeros(len(way))
-            found[:, foot, pair] = _tidy(on, low, speed, fps)[:, None]
+            found[:, foot, pair] = _tidy(on, low, speed, fps, HAND_RISE if hand[foot] else RISE)[:, None]
     return found
 
 
-def _tidy(on: Contacts, low: Array, speed: Array, fps: float) -> Contacts:
+def _tidy(on: Contacts, low: Array, speed: Array, fps: float, rise: float) -> Contacts:
     """Without short gaps and touches, and with beginnings and ends where the points are down."""
     n = len(on)
     for first, end in runs(~on):
@@ -90,7 +91,7 @@ def _tidy(on: Contacts, low: Array, speed: Array, fps: float) -> Contacts:
         if first > 0 and end < n and (end - first) / fps < SHORTEST:
             on[first:end] = False
     for first, end in runs(on):
-        level = np.median(low[first:end]) + RISE
+        level = np.median(low[first:end]) + rise
         while end - first > 2 and first > 0 and low[first] > level:
             on[first] = False
             first += 1
@@ -104,17 +105,18 @@ def _tidy(on: Contacts, low: Array, speed: Array, fps: float) -> Contacts:
     return on
 
 
-def let_go(contacts: Contacts, feet: Array, height: Height | None) -> Contacts:
+def let_go(contacts: Contacts, feet: Array, height: Height | None, hands: Sequence[bool]) -> Contacts:
     """Contacts (frames, feet, 4) of points (frames, feet, 4, 3) without beginnings and ends at which a pair is above
     the ground or away from its place: what could not be held there does not stand there.
     """
     held, above = contacts.copy(), above_ground(feet, height)
-    for foot in range(held.shape[1]):
+    for foot, hand in enumerate(hands):
+        lifted, far = (HAND_LIFTED, HAND_MOVED) if hand else (LIFTED, MOVED)
         for pair in ([0, 1], [2, 3]):
             way = feet[:, foot, pair, :2].mean(axis=1)
             for first, end in runs(held[:, foot, pair[0]]):
                 moved = np.linalg.norm(way[first:end] - np.median(way[first:end], axis=0), axis=1)
-                stands = np.flatnonzero((above[first:end, foot, pair].min(axis=1) < LIFTED) & (moved < MOVED))
+                stands = np.flatnonzero((above[first:end, foot, pair].min(axis=1) < lifted) & (moved < far))
                 a, b = (first + stands[0], first + stands[-1] + 1) if len(stands) else (end, end)
                 held[first : a if first > 0 else first, foot, pair] = False
                 held[b if end < len(held) else end : end, foot, pair] = False
@@ -142,7 +144,7 @@ def contact_points(model: Model, soles: Mapping[str, Sole]) -> ContactPoints:
             points = np.concatenate([points, points[2:] + TOES * sole.at.R[:, 0]])
             tip = np.array([False] * 4 + [True] * 2)
         groups.append((sole.link, points, tip))
-    return ContactPoints.of(model, groups)
+    return ContactPoints.of(model, groups, [sole.hand for sole in soles.values()])
 
 
 def schedule(points: ContactPoints, contacts: Contacts) -> Contacts:
@@ -168,7 +170,8 @@ def make_reference(
     if hands:
         figure = Supported(model, {**figure.soles, **hand_pads(model, smooth, fps)})
     soles = list(figure.soles.values())
-    contacts = sole_contacts(sole_points(model, soles, smooth), fps, hands=[sole.hand for sole in soles])
+    bears_hands = [sole.hand for sole in soles]
+    contacts = sole_contacts(sole_points(model, soles, smooth), fps, hands=bears_hands)
     if height is not None:
         smooth[:, 2] += height(smooth[:, :2])
     still = settled(figure, smooth, fps, contacts, height)
@@ -176,5 +179,5 @@ def make_reference(
     nearest = np.clip(np.round(motion.time * fps).astype(int), 0, len(still) - 1)
     points = contact_points(model, figure.soles)
     feet = sole_points(model, soles, motion.q)
-    held = let_go(contacts[nearest], feet, height)
+    held = let_go(contacts[nearest], feet, height, bears_hands)
     return Reference(model, dt, motion.q, motion.v, motion.a, points, schedule(points, held))

@@ -21,13 +21,15 @@ class ContactPoints:
     """Points of links that may touch the floor, in groups (a foot, a hand) that step together.
 
     links: (points,) indices; places: (points, 3) in link coordinates [m]; group: (points,) which group each is in;
-    tip: (points,) whether it gives way unless the sole is flat, as toes do.
+    tip: (points,) whether it gives way unless the sole is flat, as toes do; hand: (points,) whether it lets go when it
+    bears no more, as hands do.
     """
 
     links: NDArray[np.intp]
     places: Array
     group: NDArray[np.intp]
     tip: NDArray[np.bool_]
+    hand: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.links)
@@ -37,13 +39,16 @@ class ContactPoints:
         return int(self.group.max(initial=-1)) + 1
 
     @classmethod
-    def of(cls, model: Model, groups: Sequence[tuple[str, Array, Array]]) -> ContactPoints:
-        """From (link name, points (n, 3), which are tips (n,)), one per group."""
+    def of(
+        cls, model: Model, groups: Sequence[tuple[str, Array, Array]], hands: Sequence[bool] | None = None
+    ) -> ContactPoints:
+        """From (link name, points (n, 3), which are tips (n,)), one per group; hands: which groups are."""
         links = [model.link_index(name) for name, points, _ in groups for _ in points]
         group = [i for i, (_, points, _) in enumerate(groups) for _ in points]
         tip = np.concatenate([np.asarray(t, dtype=bool) for _, _, t in groups])
         places = np.concatenate([np.asarray(p, dtype=np.float64) for _, p, _ in groups])
-        return cls(np.array(links, dtype=np.intp), places, np.array(group, dtype=np.intp), tip)
+        hand = np.zeros(len(groups), dtype=bool) if hands is None else np.asarray(hands, dtype=bool)
+        return cls(np.array(links, dtype=np.intp), places, np.array(group, dtype=np.intp), tip, hand[group])
 
     def in_world(self, model: Model, q: Array) -> Array:
         """Places (..., points, 3) in the world."""
@@ -131,6 +136,13 @@ class Reference:
                 before = slice(max(start - round(early / self.dt), 0), start)
                 out[before, p] = np.where(self.contact[before, p], out[before, p], -0.02)
         return out
+
+    @cached_property
+    def contact_left(self) -> Array:
+        """(n, points): seconds until a point that is meant to bear is not any more; 0 where it is not."""
+        steps = np.arange(len(self))[:, None]
+        ends = np.where(self.contact, len(self), steps)
+        return self.dt * (np.minimum.accumulate(ends[::-1], axis=0)[::-1] - steps)
 
     @cached_property
     def next_landing(self) -> NDArray[np.intp]:

@@ -37,7 +37,7 @@ ROUNDS = 50
 #: How far an anchor may move from the mean place of its contact [m].
 FARTHEST = 0.06
 #: So long before and after its contacts a hand is on its own way [s]; the offset of a foot goes over to the next.
-HAND_FADE = 0.3
+HAND_FADE = 0.2
 
 
 @dataclass(frozen=True)

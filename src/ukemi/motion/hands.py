@@ -20,7 +20,7 @@ from ukemi.motion.soles import Height, Sole, above_ground
 #: Finger tips so low and so slow may stand [m], [m/s], for so long [s].
 LOW, SLOW, SHORTEST = 0.16, 0.8, 0.08
 #: How much staying near the finger tips counts beside one frame's distance from the place on the floor.
-NEAR_TIPS = 0.1
+NEAR_TIPS = 0.3
 #: The point is at most so far from the finger tips [m].
 FARTHEST = 0.2
 #: Hands of captures wobble more than feet, and roll over their heels and fingers.
