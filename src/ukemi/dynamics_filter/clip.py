@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from ukemi.contact.terrain import Ground
+from ukemi.dynamics_filter.floor import above_floor
 from ukemi.dynamics_filter.online import Follower
 from ukemi.dynamics_filter.pace import likely_pace
-from ukemi.dynamics_filter.prepare import make_reference, sole_contacts
+from ukemi.dynamics_filter.prepare import sole_contacts
 from ukemi.dynamics_filter.reference import Reference
 from ukemi.dynamics_filter.result import (
     FilterResult,
@@ -22,6 +23,7 @@ from ukemi.dynamics_filter.result import (
 )
 from ukemi.dynamics_filter.run import Run, run_to_the_end
 from ukemi.dynamics_filter.settings import LOOSE, SAFE, STANDARD, Settings
+from ukemi.dynamics_filter.supports import supported_reference
 from ukemi.dynamics_filter.whole import follow_plan, whole_plan
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array, positive
@@ -87,7 +89,7 @@ def filter_motion(
     friction = STANDARD.friction if terrain is None else float(min(terrain.friction, 10.0))
     presets = [("standard", STANDARD), ("loose", LOOSE), ("safe", SAFE)] if settings is None else [("given", settings)]
     presets = [(name, replace(s, preview=preview, friction=friction)) for name, s in presets]
-    reference = make_reference(figure, q, clip.fps, presets[0][1].dt, terrain)
+    reference, plan_shift = supported_reference(figure, q, clip.fps, presets[0][1], terrain)
     before = _measure_clip(figure, q, clip.fps)
     if solver == "paper":
         from ukemi.dynamics_filter.paper import follow_paper
@@ -97,7 +99,6 @@ def filter_motion(
         ]
     else:
         tries = [(name, _runner(reference, s, terrain)) for name, s in presets]
-    plan_shift = whole_plan(reference, presets[0][1], terrain).shift
     best: tuple[str, Run] | None = None
     for name, run in tries:
         done = _with_bar(run, len(reference), progress)
@@ -200,8 +201,8 @@ def _quality(
     com = rows["centroid"][:, :3] - reference.centroid[:n, :3]
     total = rows["force"] + rows["impulse"] / reference.dt
     down, solid = rows["down"] > 0, ~reference.points.tip
-    normal, offset = run.floor[:3], run.floor[12]
-    above = rows["place"] @ normal - offset
+    normal = run.floor[:3]
+    above = above_floor(run.floor, rows["place"])
     steps = np.linalg.norm(np.diff(rows["place"], axis=0), axis=2)[down[1:] & down[:-1]]
     f_n = total @ normal
     f_t = np.linalg.norm(total - f_n[..., None] * normal, axis=2)

@@ -10,7 +10,8 @@ from ukemi import _core
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics.forward import mass_matrix
 from ukemi.dynamics.kinematics import difference
-from ukemi.dynamics_filter.reference import Reference
+from ukemi.dynamics_filter.floor import above_floor, floor_of
+from ukemi.dynamics_filter.reference import HAND, SEAT, SOLE, Reference
 from ukemi.dynamics_filter.settings import Settings
 from ukemi.dynamics_filter.start import standing_start
 from ukemi.dynamics_filter.window import Plan, Window
@@ -65,27 +66,18 @@ def limits_of(model: Model) -> Array:
     return out
 
 
-def floor_of(ground: Ground | None) -> Array:
-    """What the core knows of the ground: normal, two tangents, velocity, offset."""
-    n = np.array([0.0, 0.0, 1.0]) if ground is None else np.asarray(ground.normal, dtype=np.float64)
-    t1 = np.array([1.0, 0.0, 0.0]) - n[0] * n
-    t1 /= np.linalg.norm(t1)
-    offset = 0.0 if ground is None else float(getattr(ground, "height", 0.0))
-    return np.concatenate([n, t1, np.cross(n, t1), np.zeros(3), [offset]])
-
-
 class Follower:
     """Makes a reference possible, from its first state on or from any other."""
 
     def __init__(self, reference: Reference, settings: Settings, ground: Ground | None = None) -> None:
         model, points = reference.model, reference.points
         self.settings = settings
-        self.floor = floor_of(ground)
+        self.floor = floor_of(ground, [seat.box for seat in reference.seats])
         self.core = _core.Filter(
             model.tree,
             points.links.tolist(),
             points.places,
-            points.tip.astype(int).tolist(),
+            np.where(points.kind == HAND, SOLE, points.kind).tolist(),
             gains_of(model, settings),
             limits_of(model),
             settings.of_step(),
@@ -97,7 +89,7 @@ class Follower:
         #: where feet in the air will come down, beside their reference; None: where they are sent now
         self.landing: Array | None = None
         self.place_feet = True
-        self.core.reset(*standing_start(reference, self.floor[:3], float(self.floor[12])))
+        self.core.reset(*standing_start(reference, self.floor))
         self.aim(reference)
 
     def aim(self, reference: Reference) -> None:
@@ -146,7 +138,7 @@ class Follower:
         out = self.core.run(*rows, share, shift, self._centroid(n), external)
         self.step += int(out["steps"])
         # a hand that bears nothing towards the end of its contact would only hold the body back
-        idle = (out["down"] > 0).all(axis=0) & ~out["force"].any(axis=(0, 2)) & ref.points.hand
+        idle = (out["down"] > 0).all(axis=0) & ~out["force"].any(axis=(0, 2)) & (ref.points.kind == HAND)
         self.let_go |= idle & (ref.contact_left[min(self.step, len(ref) - 1)] < LETS_GO)
         return out
 
@@ -165,7 +157,7 @@ class Follower:
         ref, k = self.reference, self.step
         down = self.core.down() > 0
         place = ref.points.in_world(ref.model, q)
-        high = place @ self.floor[:3] - self.floor[12]
+        high = above_floor(self.floor, place)
         late = np.where(down | ~ref.contact[k], 0.0, np.clip(high / DESCENT, 0, LATEST))
         late[self.let_go] = ref.contact_left[k, self.let_go]
         start = np.concatenate([x, self._turn(q)])
@@ -201,7 +193,7 @@ class Follower:
         lag = 1 - np.exp(-steps * s.dt / s.step_lag)
         for g in range(ref.points.groups):
             left = (ref.next_landing[k, g] - k) * s.dt
-            if left <= 0:
+            if left <= 0 or ref.points.kind[ref.points.group == g][0] == SEAT:
                 continue
             lands = ref.next_landing[k, g] < len(ref)
             fade = np.clip((s.step_from - left) / (s.step_from - s.step_full), 0, 1) if lands else 0.0

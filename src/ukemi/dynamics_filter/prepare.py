@@ -16,7 +16,7 @@ import numpy as np
 
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics.kinematics import difference, integrate
-from ukemi.dynamics_filter.reference import ContactPoints, Reference, runs
+from ukemi.dynamics_filter.reference import HAND, SOLE, TIP, ContactPoints, Reference, runs
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
@@ -123,13 +123,17 @@ def let_go(contacts: Contacts, feet: Array, height: Height | None, hands: Sequen
     return held
 
 
-def settled(figure: Footed, q: Array, fps: float, contacts: Contacts, height: Height | None) -> Array:
-    """q with feet that stay where they stand, and a body that comes to them slowly."""
+def settled(
+    figure: Footed, q: Array, fps: float, contacts: Contacts, height: Height | None, moved: Array | None = None
+) -> Array:
+    """q with feet that stay where they stand, and a body that comes to them slowly, and is moved."""
     model = figure.model
     locked = lock_feet(figure, q, fps, contacts=contacts, settings=ROUGHLY, height=height)
     move = difference(model, q, locked.q)
     move[:, 6:] = 0.0
     body = integrate(model, q, low_pass(move, fps, SETTLE), 1.0)
+    if moved is not None:
+        body[:, :3] += moved
     return lock_feet(figure, body, fps, contacts=contacts, settings=LEGS_ONLY, height=height).q
 
 
@@ -137,14 +141,14 @@ def contact_points(model: Model, soles: Mapping[str, Sole]) -> ContactPoints:
     """Heel and ball of every sole, and where toes prolong it its tip: four or six points each; one of a hand."""
     groups = []
     for sole in soles.values():
-        points, tip = np.asarray(sole.points, dtype=np.float64), np.zeros(4, dtype=bool)
+        points, kinds = np.asarray(sole.points, dtype=np.float64), [SOLE] * 4
         if sole.hand:
-            points, tip = points[:1], tip[:1]
+            points, kinds = points[:1], [HAND]
         elif any(link.joint.nv for link in model.link(sole.link).children):
             points = np.concatenate([points, points[2:] + TOES * sole.at.R[:, 0]])
-            tip = np.array([False] * 4 + [True] * 2)
-        groups.append((sole.link, points, tip))
-    return ContactPoints.of(model, groups, [sole.hand for sole in soles.values()])
+            kinds += [TIP] * 2
+        groups.append((sole.link, points, kinds))
+    return ContactPoints.of(model, groups)
 
 
 def schedule(points: ContactPoints, contacts: Contacts) -> Contacts:
@@ -159,11 +163,19 @@ def schedule(points: ContactPoints, contacts: Contacts) -> Contacts:
 
 
 def make_reference(
-    figure: Footed, q: Array, fps: float, dt: float, ground: Ground | None = None, *, hands: bool = False
+    figure: Footed,
+    q: Array,
+    fps: float,
+    dt: float,
+    ground: Ground | None = None,
+    *,
+    hands: bool = False,
+    move: Array | None = None,
 ) -> Reference:
     """A figure's motion q (frames, nq) as a reference with steps of dt on a ground.
 
     On a slope the body keeps its height above the ground, as in [DF03] Fig. 10. hands: whether they may bear.
+    move: (frames, 3), of the body before its feet are held where they stood without it [m].
     """
     model, height = figure.model, ground_height(ground)
     smooth = smooth_coordinates(model, q, fps, CUTOFF)
@@ -174,7 +186,7 @@ def make_reference(
     contacts = sole_contacts(sole_points(model, soles, smooth), fps, hands=bears_hands)
     if height is not None:
         smooth[:, 2] += height(smooth[:, :2])
-    still = settled(figure, smooth, fps, contacts, height)
+    still = settled(figure, smooth, fps, contacts, height, move)
     motion = trajectory(model, still, fps, dt, CUTOFF)
     nearest = np.clip(np.round(motion.time * fps).astype(int), 0, len(still) - 1)
     points = contact_points(model, figure.soles)

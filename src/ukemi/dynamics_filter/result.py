@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from ukemi.dynamics.inverse import inverse_dynamics
 from ukemi.dynamics.kinematics import difference, integrate, link_poses
 from ukemi.dynamics_filter.reference import Reference
+from ukemi.dynamics_filter.seat import Seat
 from ukemi.model.arrays import Array
 from ukemi.motion.clip import Clip
 from ukemi.motion.figure import ClipFigure
@@ -76,7 +77,8 @@ class FilterResult:
 
     time (n,); q (n, nq), v (n, nv): state at the beginning of the step. a (n, nv), tau (n, nv): acceleration and
     torques in it.
-    force, impulse (n, points, 3), place (n, points, 3): on the points of the soles, in the world [N], [N s], [m].
+    force, impulse (n, points, 3), place (n, points, 3): on the points of the soles (and of hands and thighs, if they
+    are needed: `ukemi.dynamics_filter.supports`), in the world [N], [N s], [m].
     contact (n, points): whether a point is down. reference: what was asked for. quality: how good it is.
     interrupted: whether the run was stopped from outside.
     """
@@ -104,13 +106,18 @@ class FilterResult:
         return self.reference.dt
 
     @property
+    def seats(self) -> tuple[Seat, ...]:
+        """What the motion shows to be there to sit on, and is part of the world that this motion is possible in."""
+        return self.reference.seats
+
+    @property
     def torques(self) -> Array:
         """(n, nv - 6): joint torques [N m]."""
         return self.tau[:, 6:]
 
     @cached_property
     def ground_forces(self) -> GroundForces:
-        """On each foot, with its centre of pressure and free moment; impulses are spread over their step."""
+        """On each foot, hand and thigh that bears, with its centre of pressure and free moment; impulses are spread over their step."""
         points = self.reference.points
         names = tuple(self.reference.model.link_names[points.links[points.group == g][0]] for g in range(points.groups))
         f = self.force + self.impulse / self.dt
