@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ukemi.contact.terrain import Ground
-from ukemi.dynamics_filter.floor import above_floor
+from ukemi.contact.terrain import Ground, Terrain
+from ukemi.dynamics_filter.floor import above_floor, as_ground
 from ukemi.dynamics_filter.online import Follower
 from ukemi.dynamics_filter.pace import likely_pace
 from ukemi.dynamics_filter.prepare import sole_contacts
@@ -36,7 +36,7 @@ from ukemi.motion.footfalls import Footed, FootMeasures, foot_measures, sole_poi
 def filter_motion(
     clip: Clip | str | Path,
     model: Model | None = None,
-    terrain: Ground | None = None,
+    terrain: Terrain = None,
     preview: float = 0.8,
     solver: str = "qp",
     *,
@@ -52,8 +52,8 @@ def filter_motion(
         clip: a motion, or its file.
         model: whose motion it is to be; by default the person in the clip (`figure_from_clip`), else the clip is
             retargeted.
-        terrain: the ground, level by default; a slope leans its normal, a treadmill has a velocity. Its friction
-            counts.
+        terrain: the ground, level by default; a slope leans its normal, a treadmill has a velocity; or boxes on level
+            ground, such as `stairs`. Its friction counts.
         preview: seconds that the filter looks ahead; 0: none, as in [DF03]; infinity: the whole clip is planned first.
         solver: "qp", or "paper" for the filter of [DF03] VII as printed (`ukemi.dynamics_filter.paper`).
         settings: gains and weights; by default `STANDARD`; if the figure falls also `LOOSE` and
@@ -74,31 +74,30 @@ def filter_motion(
         from ukemi.motion.read import read_motion
 
         clip = read_motion(clip)
-    if terrain is not None and not all(hasattr(terrain, name) for name in ("normal", "friction", "velocity")):
-        raise InvalidInputError(f"terrain: expected a Ground, got {terrain!r:.100}")
+    ground = as_ground(terrain)
     given = clip
     if pace is not None:
         clip = clip.with_motion(clip.rotations, clip.translations, clip.fps * positive("pace", pace))
     # a treadmill's belt is at rest for whoever walks along with it
-    belt = np.zeros(3) if terrain is None else np.asarray(terrain.velocity, dtype=np.float64)
+    belt = np.zeros(3) if ground is None else np.asarray(ground.velocity, dtype=np.float64)
     if belt.any():
         ways = {j: p - clip.time[:, None] * belt if j == 0 else p for j, p in clip.translations.items()}
         clip = clip.with_motion(clip.rotations, ways)
     person = figure_from_clip(clip, mass, height)
     figure, q = _body(person, model)
-    friction = STANDARD.friction if terrain is None else float(min(terrain.friction, 10.0))
+    friction = STANDARD.friction if ground is None else float(min(ground.friction, 10.0))
     presets = [("standard", STANDARD), ("loose", LOOSE), ("safe", SAFE)] if settings is None else [("given", settings)]
     presets = [(name, replace(s, preview=preview, friction=friction)) for name, s in presets]
-    reference, plan_shift = supported_reference(figure, q, clip.fps, presets[0][1], terrain)
+    reference, plan_shift = supported_reference(figure, q, clip.fps, presets[0][1], ground)
     before = _measure_clip(figure, q, clip.fps)
     if solver == "paper":
         from ukemi.dynamics_filter.paper import follow_paper
 
         tries: list[tuple[str, Callable[[Callable[[float], None]], Run]]] = [
-            ("paper", lambda bar: follow_paper(reference, terrain, bar))
+            ("paper", lambda bar: follow_paper(reference, ground, bar))
         ]
     else:
-        tries = [(name, _runner(reference, s, terrain)) for name, s in presets]
+        tries = [(name, _runner(reference, s, ground)) for name, s in presets]
     best: tuple[str, Run] | None = None
     for name, run in tries:
         done = _with_bar(run, len(reference), progress)
@@ -107,7 +106,7 @@ def filter_motion(
         if done.fell_at is None or done.interrupted:
             break
         if pace is None and solver == "qp" and run is tries[0][1]:
-            likely = likely_pace(figure, q, clip.fps, presets[0][1], terrain, plan_shift)
+            likely = likely_pace(figure, q, clip.fps, presets[0][1], ground, plan_shift)
             if likely < 1:
                 slowed = filter_motion(
                     given, model, terrain, preview, settings=settings, mass=mass, height=height, pace=likely

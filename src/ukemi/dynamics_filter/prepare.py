@@ -16,8 +16,9 @@ import numpy as np
 
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics.kinematics import difference, integrate
+from ukemi.dynamics_filter.floor import SteppedGround, ground_height
+from ukemi.dynamics_filter.footholds import Footholds, footholds
 from ukemi.dynamics_filter.reference import HAND, SOLE, TIP, ContactPoints, Reference, runs
-from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.motion.foot_lock import FootLockSettings, lock_feet
@@ -49,18 +50,6 @@ class Supported:
 
     model: Model
     soles: Mapping[str, Sole]
-
-
-def ground_height(ground: Ground | None) -> Height | None:
-    """z over places (..., 2); None for level ground at 0."""
-    if ground is None:
-        return None
-    n, offset = np.asarray(ground.normal, dtype=np.float64), float(getattr(ground, "height", 0.0))
-    if n[2] < 0.3:
-        raise InvalidInputError(f"terrain: expected ground that one can stand on, got the normal {n.tolist()}")
-    if abs(n[2] - 1) < 1e-12 and offset == 0:
-        return None
-    return lambda xy: (offset - xy[..., 0] * n[0] - xy[..., 1] * n[1]) / n[2]
 
 
 def sole_contacts(
@@ -124,17 +113,28 @@ def let_go(contacts: Contacts, feet: Array, height: Height | None, hands: Sequen
 
 
 def settled(
-    figure: Footed, q: Array, fps: float, contacts: Contacts, height: Height | None, moved: Array | None = None
+    figure: Footed,
+    q: Array,
+    fps: float,
+    contacts: Contacts,
+    height: Height | None,
+    moved: Array | None = None,
+    steps: Footholds | None = None,
 ) -> Array:
     """q with feet that stay where they stand, and a body that comes to them slowly, and is moved."""
     model = figure.model
-    locked = lock_feet(figure, q, fps, contacts=contacts, settings=ROUGHLY, height=height)
+    anchors, over = (None, None) if steps is None else (steps.anchors, steps.over)
+    locked = lock_feet(
+        figure, q, fps, contacts=contacts, settings=ROUGHLY, height=height, anchors=anchors, over=over
+    )
     move = difference(model, q, locked.q)
     move[:, 6:] = 0.0
     body = integrate(model, q, low_pass(move, fps, SETTLE), 1.0)
     if moved is not None:
         body[:, :3] += moved
-    return lock_feet(figure, body, fps, contacts=contacts, settings=LEGS_ONLY, height=height).q
+    return lock_feet(
+        figure, body, fps, contacts=contacts, settings=LEGS_ONLY, height=height, anchors=anchors, over=over
+    ).q
 
 
 def contact_points(model: Model, soles: Mapping[str, Sole]) -> ContactPoints:
@@ -183,10 +183,16 @@ def make_reference(
         figure = Supported(model, {**figure.soles, **hand_pads(model, smooth, fps)})
     soles = list(figure.soles.values())
     bears_hands = [sole.hand for sole in soles]
-    contacts = sole_contacts(sole_points(model, soles, smooth), fps, hands=bears_hands)
-    if height is not None:
+    feet = sole_points(model, soles, smooth)
+    contacts = sole_contacts(feet, fps, hands=bears_hands)
+    steps = None
+    if height is not None and isinstance(ground, SteppedGround):
+        steps = footholds(feet, contacts, soles, height, fps)
+        contacts = steps.contacts
+        smooth[:, :3] += low_pass(steps.body, fps, SETTLE)
+    elif height is not None:
         smooth[:, 2] += height(smooth[:, :2])
-    still = settled(figure, smooth, fps, contacts, height, move)
+    still = settled(figure, smooth, fps, contacts, height, move, steps)
     motion = trajectory(model, still, fps, dt, CUTOFF)
     nearest = np.clip(np.round(motion.time * fps).astype(int), 0, len(still) - 1)
     points = contact_points(model, figure.soles)

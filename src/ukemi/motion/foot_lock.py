@@ -76,18 +76,22 @@ def lock_feet(
     settings: FootLockSettings | None = None,
     footfall: FootfallSettings | None = None,
     height: Height | None = None,
+    anchors: Array | None = None,
+    over: Height | None = None,
 ) -> LockedFeet:
     """The motion q (frames, nq) with its feet held where they stand.
 
     contacts: which sole points touch; by default found by `footfalls`. height: of the ground under places (..., 2).
+    anchors: where they touch, if that is known; over: what feet in the air are kept above, instead of the ground.
     """
     s = FootLockSettings() if settings is None else settings
     model, soles = figure.model, list(figure.soles.values())
     start = np.array(q, dtype=np.float64)
     points = sole_points(model, soles, start)
     touching = footfalls(points, fps, settings=footfall, height=height) if contacts is None else np.asarray(contacts)
-    anchors, touching = contact_anchors(points, touching, soles, height)
-    targets = foot_targets(points, touching, anchors, fps, s, height, [sole.hand for sole in soles])
+    if anchors is None:
+        anchors, touching = contact_anchors(points, touching, soles, height)
+    targets = foot_targets(points, touching, anchors, fps, s, height, [sole.hand for sole in soles], over)
     weights = np.where(touching, 1.0, s.swing)[..., None].repeat(3, axis=-1)
     columns = _leg_columns(model, soles)
     result = start
@@ -174,6 +178,7 @@ def foot_targets(
     s: FootLockSettings,
     height: Height | None,
     hands: Sequence[bool] | None = None,
+    over: Height | None = None,
 ) -> Array:
     """Where every point should be: at its anchor, or on its way shifted by offsets that go over between stances."""
     targets = points.copy()
@@ -190,7 +195,8 @@ def foot_targets(
                 shift = np.stack([np.interp(frames, frames[on], offset[on, axis]) for axis in range(3)], axis=1)
                 targets[:, foot, k] += kept * shift
             ground = 0.0 if height is None else height(targets[:, foot, k, :2])
-            lowest = ground + np.where(stands, 0.0, rise)
+            air = ground if over is None else over(targets[:, foot, k, :2])
+            lowest = np.where(stands, ground, air + rise)
             targets[:, foot, k, 2] = np.maximum(targets[:, foot, k, 2], lowest)
             targets[on, foot, k] = anchors[on, foot, k]
     return targets
