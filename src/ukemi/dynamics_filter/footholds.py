@@ -8,25 +8,27 @@ import numpy as np
 
 from ukemi.dynamics_filter.reference import runs
 from ukemi.model.arrays import Array
-from ukemi.motion.foot_lock import contact_anchors
+from ukemi.motion.foot_lock import Lead, contact_anchors
 from ukemi.motion.footfalls import Contacts
 from ukemi.motion.soles import Height, Sole
 
 #: A foot is put so far beside its place at most, in steps of this, and so far from edges [m].
 FARTHEST, GRID, MARGIN = 0.25, 0.01, 0.015
-#: Feet in the air are kept above all that is so near below them [m].
-AROUND = 0.1
+#: Feet in the air are kept by this above what is so near ahead and behind on their way [m].
+CLEAR, AHEAD, BEHIND = 0.05, 0.12, 0.03
+#: Share of a swing in which a foot goes up before it goes ahead, and comes down where it will stand.
+UPRIGHT = 0.35
 
 
 @dataclass(frozen=True, eq=False)
 class Footholds:
     """anchors (frames, feet, 4, 3): where points stand, NaN where they do not; contacts (frames, feet, 4); body
-    (frames, 3): how far the body goes with its feet; over: what feet in the air are kept above."""
+    (frames, 3): how far the body goes with its feet; lead: takes feet in the air over the steps."""
 
     anchors: Array
     contacts: Contacts
     body: Array
-    over: Height
+    lead: Lead
 
 
 def footholds(points: Array, contacts: Contacts, soles: list[Sole], height: Height, fps: float) -> Footholds:
@@ -47,7 +49,7 @@ def footholds(points: Array, contacts: Contacts, soles: list[Sole], height: Heig
             shift[:, foot] = np.stack([np.interp(frames, frames[stands], x[stands]) for x in shift[:, foot].T], axis=1)
     anchors, kept = contact_anchors(points + shift[:, :, None] * (1, 1, 0), contacts, soles, height)
     body = np.append(shift[..., :2].mean(axis=1), shift[..., 2].min(axis=1)[:, None], axis=1)
-    return Footholds(anchors, kept, body, lambda xy: _highest_near(xy, height))
+    return Footholds(anchors, kept, body, lambda way, stands: lead_over(way, stands, height))
 
 
 def _level_place(places: Array, height: Height) -> tuple[Array, float]:
@@ -63,8 +65,22 @@ def _level_place(places: Array, height: Height) -> tuple[Array, float]:
     return shifts[best], float(z[best, 0])
 
 
-def _highest_near(xy: Array, height: Height) -> Array:
-    """Of the ground within `AROUND` of places (..., 2)."""
-    turns = np.linspace(0, 2 * np.pi, 8, endpoint=False)
-    around = AROUND * np.stack([np.cos(turns), np.sin(turns)], axis=1)
-    return np.maximum(height(xy), np.max([height(xy + d) for d in around], axis=0))
+def lead_over(way: Array, stands: Contacts, height: Height) -> Array:
+    """The way (frames, 4, 3) of a foot's points over the edges of steps: up, ahead and down, as one does on stairs."""
+    led = way.copy()
+    for first, end in runs(~stands):
+        swing = slice(max(first - 1, 0), end + 1)
+        here = led[swing]
+        s = np.linspace(0.0, 1.0, len(here))[:, None, None]
+        ahead = np.clip((s - 0.5 * UPRIGHT) / (1 - UPRIGHT), 0, 1)
+        straight = here[0] + ahead**2 * (3 - 2 * ahead) * (here[-1] - here[0])
+        if np.ptp(height(here[..., :2])) > 0:
+            here[..., :2] = straight[..., :2]
+        ground = height(here[..., :2])
+        apart = np.linalg.norm(here[:, None, :, :2] - here[None, :, :, :2], axis=-1)
+        near = apart < np.where(np.tri(len(here), k=-1, dtype=bool), BEHIND, AHEAD)[..., None]
+        highest = np.where(near, ground[None], -np.inf).max(axis=1)
+        clear = CLEAR * np.minimum(1.0, 8 * s[:, 0] * (1 - s[:, 0]))
+        here[..., 2] += np.maximum(highest + clear - here[..., 2], 0.0).max(axis=1, keepdims=True)
+        led[swing] = here
+    return led

@@ -10,7 +10,7 @@ from ukemi import _core
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics.forward import mass_matrix
 from ukemi.dynamics.kinematics import difference
-from ukemi.dynamics_filter.floor import above_floor, floor_of
+from ukemi.dynamics_filter.floor import SteppedGround, above_floor, floor_of, ground_height
 from ukemi.dynamics_filter.reference import HAND, SEAT, SOLE, Reference
 from ukemi.dynamics_filter.settings import Settings
 from ukemi.dynamics_filter.start import standing_start
@@ -72,6 +72,7 @@ class Follower:
     def __init__(self, reference: Reference, settings: Settings, ground: Ground | None = None) -> None:
         model, points = reference.model, reference.points
         self.settings = settings
+        self.stepped = ground_height(ground) if isinstance(ground, SteppedGround) else None
         self.floor = floor_of(ground, [seat.box for seat in reference.seats])
         self.core = _core.Filter(
             model.tree,
@@ -199,4 +200,15 @@ class Follower:
             fade = np.clip((s.step_from - left) / (s.step_from - s.step_full), 0, 1) if lands else 0.0
             want = fade * s.step_gain * np.exp(omega * min(left, s.step_ahead)) * error
             want *= min(1.0, s.step_limit / max(float(np.linalg.norm(want)), 1e-9))
+            if lands and self.stepped is not None:
+                want = self._on_the_step(ref.places[ref.next_landing[k, g], ref.points.group == g, :2], want)
             self.shift[g] += lag * (want - self.shift[g])
+
+    def _on_the_step(self, places: Array, shift: Array) -> Array:
+        """As much of a shift as leaves places (n, 2) on the steps that they are on."""
+        assert self.stepped is not None
+        levels = self.stepped(places)
+        for share in (1.0, 0.75, 0.5, 0.25):
+            if np.array_equal(self.stepped(places + share * shift[:2]), levels):
+                return share * shift
+        return np.zeros(3)

@@ -123,9 +123,9 @@ def settled(
 ) -> Array:
     """q with feet that stay where they stand, and a body that comes to them slowly, and is moved."""
     model = figure.model
-    anchors, over = (None, None) if steps is None else (steps.anchors, steps.over)
+    anchors, lead = (None, None) if steps is None else (steps.anchors, steps.lead)
     locked = lock_feet(
-        figure, q, fps, contacts=contacts, settings=ROUGHLY, height=height, anchors=anchors, over=over
+        figure, q, fps, contacts=contacts, settings=ROUGHLY, height=height, anchors=anchors, lead=lead
     )
     move = difference(model, q, locked.q)
     move[:, 6:] = 0.0
@@ -133,7 +133,7 @@ def settled(
     if moved is not None:
         body[:, :3] += moved
     return lock_feet(
-        figure, body, fps, contacts=contacts, settings=LEGS_ONLY, height=height, anchors=anchors, over=over
+        figure, body, fps, contacts=contacts, settings=LEGS_ONLY, height=height, anchors=anchors, lead=lead
     ).q
 
 

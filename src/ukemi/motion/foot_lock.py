@@ -8,7 +8,7 @@ by frame; the correction (not the motion) is then low-passed.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +38,10 @@ ROUNDS = 50
 FARTHEST = 0.06
 #: So long before and after its contacts a hand is on its own way [s]; the offset of a foot goes over to the next.
 HAND_FADE = 0.2
+
+
+#: Of the ways (frames, 4, 3) of a foot's points, and whether the foot stands (frames,), the ways that it takes.
+Lead = Callable[[Array, Contacts], Array]
 
 
 @dataclass(frozen=True)
@@ -77,12 +81,12 @@ def lock_feet(
     footfall: FootfallSettings | None = None,
     height: Height | None = None,
     anchors: Array | None = None,
-    over: Height | None = None,
+    lead: Lead | None = None,
 ) -> LockedFeet:
     """The motion q (frames, nq) with its feet held where they stand.
 
     contacts: which sole points touch; by default found by `footfalls`. height: of the ground under places (..., 2).
-    anchors: where they touch, if that is known; over: what feet in the air are kept above, instead of the ground.
+    anchors: where they touch, if that is known; lead: takes feet in the air over what is in their way.
     """
     s = FootLockSettings() if settings is None else settings
     model, soles = figure.model, list(figure.soles.values())
@@ -91,7 +95,7 @@ def lock_feet(
     touching = footfalls(points, fps, settings=footfall, height=height) if contacts is None else np.asarray(contacts)
     if anchors is None:
         anchors, touching = contact_anchors(points, touching, soles, height)
-    targets = foot_targets(points, touching, anchors, fps, s, height, [sole.hand for sole in soles], over)
+    targets = foot_targets(points, touching, anchors, fps, s, height, [sole.hand for sole in soles], lead)
     weights = np.where(touching, 1.0, s.swing)[..., None].repeat(3, axis=-1)
     columns = _leg_columns(model, soles)
     result = start
@@ -178,7 +182,7 @@ def foot_targets(
     s: FootLockSettings,
     height: Height | None,
     hands: Sequence[bool] | None = None,
-    over: Height | None = None,
+    lead: Lead | None = None,
 ) -> Array:
     """Where every point should be: at its anchor, or on its way shifted by offsets that go over between stances."""
     targets = points.copy()
@@ -195,10 +199,11 @@ def foot_targets(
                 shift = np.stack([np.interp(frames, frames[on], offset[on, axis]) for axis in range(3)], axis=1)
                 targets[:, foot, k] += kept * shift
             ground = 0.0 if height is None else height(targets[:, foot, k, :2])
-            air = ground if over is None else over(targets[:, foot, k, :2])
-            lowest = np.where(stands, ground, air + rise)
+            lowest = ground + np.where(stands, 0.0, rise)
             targets[:, foot, k, 2] = np.maximum(targets[:, foot, k, 2], lowest)
             targets[on, foot, k] = anchors[on, foot, k]
+        if lead is not None:
+            targets[:, foot] = lead(targets[:, foot], stands)
     return targets
 
 
