@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ukemi.contact.terrain import Ground, Terrain
-from ukemi.dynamics_filter.floor import above_floor, as_ground
+from ukemi.dynamics_filter.floor import SteppedGround, above_floor, as_ground
 from ukemi.dynamics_filter.online import Follower
 from ukemi.dynamics_filter.pace import likely_pace
 from ukemi.dynamics_filter.prepare import sole_contacts
@@ -75,6 +75,8 @@ def filter_motion(
 
         clip = read_motion(clip)
     ground = as_ground(terrain)
+    if solver == "paper" and isinstance(ground, SteppedGround):
+        raise InvalidInputError("terrain: the filter of the paper walks on planes, got boxes")
     given = clip
     if pace is not None:
         clip = clip.with_motion(clip.rotations, clip.translations, clip.fps * positive("pace", pace))
@@ -88,7 +90,8 @@ def filter_motion(
     friction = STANDARD.friction if ground is None else float(min(ground.friction, 10.0))
     presets = [("standard", STANDARD), ("loose", LOOSE), ("safe", SAFE)] if settings is None else [("given", settings)]
     presets = [(name, replace(s, preview=preview, friction=friction)) for name, s in presets]
-    reference, plan_shift = supported_reference(figure, q, clip.fps, presets[0][1], ground)
+    motion = supported_reference(figure, q, clip.fps, presets[0][1], ground, only_feet=solver == "paper")
+    reference, plan_shift, ground = motion.reference, motion.shift, motion.ground
     before = _measure_clip(figure, q, clip.fps)
     if solver == "paper":
         from ukemi.dynamics_filter.paper import follow_paper
@@ -115,6 +118,7 @@ def filter_motion(
                     return slowed
     assert best is not None
     own = _result(reference, best, before, plan_shift, clip.fps, friction, belt, person if model is None else None)
+    own = replace(own, ground=ground)
     return own if pace is None else replace(own, quality=replace(own.quality, pace=pace))
 
 

@@ -27,6 +27,8 @@ class SteppedGround(Ground):
 
 def as_ground(terrain: Terrain) -> Ground | None:
     """What the filter can walk on: a plane, or a level one with upright boxes. Stairs alone stand on level ground."""
+    if isinstance(terrain, str):
+        raise InvalidInputError(f"terrain: expected a Ground, or boxes such as stairs(), got {terrain!r:.100}")
     items = pieces(terrain)
     if not items or (len(items) == 1 and isinstance(items[0], Ground)):
         return items[0] if items and isinstance(items[0], Ground) else None

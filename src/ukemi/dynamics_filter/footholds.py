@@ -40,7 +40,10 @@ def footholds(points: Array, contacts: Contacts, soles: list[Sole], height: Heig
         for first, end in stances:
             touching = contacts[first:end, foot]
             places = np.array(
-                [points[first:end, foot, k, :2][touching[:, k]].mean(axis=0) for k in np.flatnonzero(touching.any(axis=0))]
+                [
+                    points[first:end, foot, k, :2][touching[:, k]].mean(axis=0)
+                    for k in np.flatnonzero(touching.any(axis=0))
+                ]
             )
             aside, z = _level_place(places, height)
             shift[first:end, foot] = (*aside, z)

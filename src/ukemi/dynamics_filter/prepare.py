@@ -124,9 +124,7 @@ def settled(
     """q with feet that stay where they stand, and a body that comes to them slowly, and is moved."""
     model = figure.model
     anchors, lead = (None, None) if steps is None else (steps.anchors, steps.lead)
-    locked = lock_feet(
-        figure, q, fps, contacts=contacts, settings=ROUGHLY, height=height, anchors=anchors, lead=lead
-    )
+    locked = lock_feet(figure, q, fps, contacts=contacts, settings=ROUGHLY, height=height, anchors=anchors, lead=lead)
     move = difference(model, q, locked.q)
     move[:, 6:] = 0.0
     body = integrate(model, q, low_pass(move, fps, SETTLE), 1.0)
@@ -171,11 +169,13 @@ def make_reference(
     *,
     hands: bool = False,
     move: Array | None = None,
+    there: bool = False,
 ) -> Reference:
     """A figure's motion q (frames, nq) as a reference with steps of dt on a ground.
 
     On a slope the body keeps its height above the ground, as in [DF03] Fig. 10. hands: whether they may bear.
-    move: (frames, 3), of the body before its feet are held where they stood without it [m].
+    move: (frames, 3), of the body before its feet are held where they stood without it [m]. there: whether the motion
+    was made on this ground; otherwise it was made on level ground at 0, and is brought to this one.
     """
     model, height = figure.model, ground_height(ground)
     smooth = smooth_coordinates(model, q, fps, CUTOFF)
@@ -184,13 +184,13 @@ def make_reference(
     soles = list(figure.soles.values())
     bears_hands = [sole.hand for sole in soles]
     feet = sole_points(model, soles, smooth)
-    contacts = sole_contacts(feet, fps, hands=bears_hands)
+    contacts = sole_contacts(feet, fps, height if there else None, hands=bears_hands)
     steps = None
-    if height is not None and isinstance(ground, SteppedGround):
+    if height is not None and isinstance(ground, SteppedGround) and not there:
         steps = footholds(feet, contacts, soles, height, fps)
         contacts = steps.contacts
         smooth[:, :3] += low_pass(steps.body, fps, SETTLE)
-    elif height is not None:
+    elif height is not None and not there:
         smooth[:, 2] += height(smooth[:, :2])
     still = settled(figure, smooth, fps, contacts, height, move, steps)
     motion = trajectory(model, still, fps, dt, CUTOFF)

@@ -16,7 +16,6 @@ from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 
-
 #: Kinds of contact points; the core knows the first three.
 SOLE, TIP, SEAT, HAND = range(4)
 
@@ -150,7 +149,8 @@ class Reference:
         """(n, points): seconds until a point that is meant to bear is not any more; 0 where it is not."""
         steps = np.arange(len(self))[:, None]
         ends = np.where(self.contact, len(self), steps)
-        return self.dt * (np.minimum.accumulate(ends[::-1], axis=0)[::-1] - steps)
+        left: Array = self.dt * (np.minimum.accumulate(ends[::-1], axis=0)[::-1] - steps).astype(np.float64)
+        return left
 
     @cached_property
     def next_landing(self) -> NDArray[np.intp]:

@@ -7,7 +7,7 @@ mass would have to leave its way by `NEEDED`, and kept when they bring it `NEARE
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -15,16 +15,18 @@ from numpy.typing import NDArray
 
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics.kinematics import link_poses
+from ukemi.dynamics_filter.floor import ground_height
 from ukemi.dynamics_filter.prepare import make_reference
 from ukemi.dynamics_filter.reference import SEAT, ContactPoints, Reference, runs
 from ukemi.dynamics_filter.seat import Seat
 from ukemi.dynamics_filter.settings import Settings
 from ukemi.dynamics_filter.stepping import outside
+from ukemi.dynamics_filter.steps import shown_steps
 from ukemi.dynamics_filter.whole import whole_plan
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.motion.body import SIDES
-from ukemi.motion.footfalls import Footed
+from ukemi.motion.footfalls import Footed, sole_points
 
 #: Motions that are farther than this from possible [m] are looked at again.
 NEEDED = 0.05
@@ -45,25 +47,51 @@ BEYOND, FLOOR = 0.15, 0.08
 SAME = 0.03
 
 
+@dataclass(frozen=True, eq=False)
+class SupportedMotion:
+    """A reference, how far it is from possible [m], and the ground that it is on."""
+
+    reference: Reference
+    shift: float
+    ground: Ground | None
+
+
 def supported_reference(
-    figure: Footed, q: Array, fps: float, settings: Settings, ground: Ground | None = None
-) -> tuple[Reference, float]:
-    """The reference of a motion with hands and seats that it needs, and how far it is from possible [m]."""
-    best = make_reference(figure, q, fps, settings.dt, ground)
-    shift = whole_plan(best, settings, ground).shift
-    if shift < NEEDED:
-        return best, shift
+    figure: Footed,
+    q: Array,
+    fps: float,
+    settings: Settings,
+    ground: Ground | None = None,
+    *,
+    only_feet: bool = False,
+) -> SupportedMotion:
+    """The reference of a motion q (frames, nq), with the hands, seats and steps that it needs.
 
-    def make(hands: bool, move: Array | None = None) -> Reference:
-        return make_reference(figure, q, fps, settings.dt, ground, hands=hands, move=move)
+    only_feet: nothing else is looked for.
+    """
+    best = SupportedMotion(*_planned(make_reference(figure, q, fps, settings.dt, ground), settings, ground), ground)
+    if only_feet or best.shift < NEEDED:
+        return best
 
-    seated, with_hands = with_seats(best, fps, partial(make, False)), make(True)
-    for tried in (with_hands, seated, with_seats(with_hands, fps, partial(make, True))):
-        if len(tried.points) > len(best.points):
-            moved = whole_plan(tried, settings, ground).shift
-            if NEARER * moved < shift:
-                best, shift = tried, moved
-    return best, shift
+    def make(hands: bool, ground: Ground | None, there: bool, move: Array | None = None) -> Reference:
+        return make_reference(figure, q, fps, settings.dt, ground, hands=hands, move=move, there=there)
+
+    feet = sole_points(figure.model, figure.soles.values(), q)
+    steps = shown_steps(feet, fps, ground) if ground_height(ground) is None else None
+    for there in (ground,) if steps is None else (ground, steps):
+        stepped = there is steps and steps is not None
+        for hands in (False, True):
+            plain = make(hands, there, stepped)
+            for tried in (plain, with_seats(plain, fps, partial(make, hands, there, stepped))):
+                if stepped or len(tried.points) > len(best.reference.points):
+                    reference, shift = _planned(tried, settings, there)
+                    if NEARER * shift < best.shift:
+                        best = SupportedMotion(reference, shift, there)
+    return best
+
+
+def _planned(reference: Reference, settings: Settings, ground: Ground | None) -> tuple[Reference, float]:
+    return reference, whole_plan(reference, settings, ground).shift
 
 
 def with_seats(reference: Reference, fps: float, moved: Callable[[Array], Reference]) -> Reference:
@@ -104,9 +132,7 @@ def with_seats(reference: Reference, fps: float, moved: Callable[[Array], Refere
         np.concatenate([reference.points.group, reference.points.groups + points.group]),
         np.concatenate([reference.points.kind, points.kind]),
     )
-    return replace(
-        reference, points=together, contact=np.hstack([reference.contact, contact]), seats=tuple(seats)
-    )
+    return replace(reference, points=together, contact=np.hstack([reference.contact, contact]), seats=tuple(seats))
 
 
 def _sitting(reference: Reference, hips: Array) -> list[tuple[int, int]]:
