@@ -69,29 +69,25 @@ def supported_reference(
 
     only_feet: nothing else is looked for.
     """
-    best = SupportedMotion(*_planned(make_reference(figure, q, fps, settings.dt, ground), settings, ground), ground)
+    first = make_reference(figure, q, fps, settings.dt, ground)
+    best = SupportedMotion(first, whole_plan(first, settings, ground).shift, ground)
     if only_feet or best.shift < NEEDED:
         return best
 
-    def make(hands: bool, ground: Ground | None, there: bool, move: Array | None = None) -> Reference:
-        return make_reference(figure, q, fps, settings.dt, ground, hands=hands, move=move, there=there)
-
     feet = sole_points(figure.model, figure.soles.values(), q)
     steps = shown_steps(feet, fps, ground) if ground_height(ground) is None else None
-    for there in (ground,) if steps is None else (ground, steps):
-        stepped = there is steps and steps is not None
-        for hands in (False, True):
-            plain = make(hands, there, stepped)
-            for tried in (plain, with_seats(plain, fps, partial(make, hands, there, stepped))):
-                if stepped or len(tried.points) > len(best.reference.points):
-                    reference, shift = _planned(tried, settings, there)
-                    if NEARER * shift < best.shift:
-                        best = SupportedMotion(reference, shift, there)
+    # what is seen to touch comes before what has to be guessed
+    for there in (ground,) if steps is None else (steps, ground):
+        for hands, seats in ((False, False), (True, False), (False, True), (True, True)):
+            make = partial(
+                make_reference, figure, q, fps, settings.dt, there, hands=hands, there=there is not ground
+            )
+            tried = with_seats(make(), fps, lambda move, make=make: make(move=move)) if seats else make()
+            if there is not ground or len(tried.points) > len(best.reference.points):
+                shift = whole_plan(tried, settings, there).shift
+                if NEARER * shift < best.shift:
+                    best = SupportedMotion(tried, shift, there)
     return best
-
-
-def _planned(reference: Reference, settings: Settings, ground: Ground | None) -> tuple[Reference, float]:
-    return reference, whole_plan(reference, settings, ground).shift
 
 
 def with_seats(reference: Reference, fps: float, moved: Callable[[Array], Reference]) -> Reference:
