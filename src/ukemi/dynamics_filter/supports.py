@@ -32,8 +32,8 @@ from ukemi.motion.footfalls import Footed, sole_points
 NEEDED = 0.05
 #: What is found counts if the motion is so many times nearer to possible with it.
 NEARER = 2.0
-#: Somebody sits whose centre of mass is so far outside of the feet [m], with hips lower than this share of their
-#: highest place and slower than this [m/s], for so long [s].
+#: Somebody sits whose centre of mass is so far outside of the feet [m], with hips lower than this share of the legs'
+#: length and slower than this [m/s], for so long [s].
 OUTSIDE, LOW, SLOW, LONG = 0.03, 0.75, 0.25, 0.2
 #: They bear on the seat while their hips are so little above where they rest, and away from there [m].
 RISE, SLID = 0.01, 0.05
@@ -78,11 +78,16 @@ def supported_reference(
     steps = shown_steps(feet, fps, ground) if ground_height(ground) is None else None
     # what is seen to touch comes before what has to be guessed
     for there in (ground,) if steps is None else (steps, ground):
-        for hands, seats in ((False, False), (True, False), (False, True), (True, True)):
-            make = partial(
-                make_reference, figure, q, fps, settings.dt, there, hands=hands, there=there is not ground
-            )
-            tried = with_seats(make(), fps, lambda move, make=make: make(move=move)) if seats else make()
+        make = partial(make_reference, figure, q, fps, settings.dt, there, there=there is not ground)
+        on_feet = first if there is ground else make()
+        with_hands = make(hands=True)
+        tries = [
+            on_feet,
+            with_hands,
+            with_seats(on_feet, fps, make),
+            with_seats(with_hands, fps, partial(make, hands=True)),
+        ]
+        for tried in tries:
             if there is not ground or len(tried.points) > len(best.reference.points):
                 shift = whole_plan(tried, settings, there).shift
                 if NEARER * shift < best.shift:
@@ -90,17 +95,19 @@ def supported_reference(
     return best
 
 
-def with_seats(reference: Reference, fps: float, moved: Callable[[Array], Reference]) -> Reference:
+def with_seats(reference: Reference, fps: float, make: Callable[..., Reference]) -> Reference:
     """The reference with seats where somebody sits on nothing, and points of the thighs that bear on them.
 
-    moved: gives the reference of the same motion with the body moved by (frames, 3): who sits does not slide.
+    make: gives the reference of the same motion with the body moved by ``move`` (frames, 3): who sits does not slide.
     """
     model = reference.model
     thighs = [f"{side}_thigh" for side in SIDES]
     if not all(name in model.link_names for name in thighs):
         return reference
     X = link_poses(model, reference.q)[:, [model.link_index(name) for name in thighs]]
-    sits = _sitting(reference, X[:, :, :3, 3])
+    thigh = model.link(thighs[0])
+    legs = sum(float(np.linalg.norm(link.children[0].at.position)) for link in (thigh, thigh.children[0]))
+    sits = _sitting(reference, X[:, :, :3, 3], legs)
     if not sits:
         return reference
     frames = np.concatenate([np.arange(a, b) for a, b in sits])
@@ -121,7 +128,7 @@ def with_seats(reference: Reference, fps: float, moved: Callable[[Array], Refere
         held = -away[np.clip(steps, first, end - 1)]
         move += np.maximum(1 - far / FADE, 0.0)[:, None] * held
     frames = np.arange(round(reference.time[-1] * fps) + 1) / fps
-    reference = moved(np.stack([np.interp(frames, reference.time, m) for m in move.T], axis=1))
+    reference = make(move=np.stack([np.interp(frames, reference.time, m) for m in move.T], axis=1))
     together = ContactPoints(
         np.concatenate([reference.points.links, points.links]),
         np.concatenate([reference.points.places, points.places]),
@@ -131,11 +138,12 @@ def with_seats(reference: Reference, fps: float, moved: Callable[[Array], Refere
     return replace(reference, points=together, contact=np.hstack([reference.contact, contact]), seats=tuple(seats))
 
 
-def _sitting(reference: Reference, hips: Array) -> list[tuple[int, int]]:
-    """Steps (first, end) in which hips (n, 2, 3) rest low and the feet do not hold the centre of mass."""
+def _sitting(reference: Reference, hips: Array, legs: float) -> list[tuple[int, int]]:
+    """Steps (first, end) in which hips (n, 2, 3) rest low and the feet do not hold the centre of mass. legs: how long
+    they are [m]."""
     middle = hips.mean(axis=1)
     speed = np.linalg.norm(np.gradient(middle, reference.dt, axis=0), axis=1)
-    rests = (middle[:, 2] < LOW * middle[:, 2].max()) & (speed < SLOW)
+    rests = (middle[:, 2] < LOW * legs) & (speed < SLOW)
     every = max(round(0.02 / reference.dt), 1)
     alone = np.zeros(len(reference), dtype=bool)
     for k in np.flatnonzero(rests)[::every]:
