@@ -13,9 +13,12 @@ from ukemi.motion.footfalls import Contacts
 from ukemi.motion.soles import Height, Sole
 
 #: A foot is put so far beside its place at most, in steps of this, and so far from edges [m].
-FARTHEST, GRID, MARGIN = 0.25, 0.01, 0.015
+FARTHEST, GRID, MARGIN = 0.25, 0.01, 0.02
 #: Feet in the air are kept by this above what is so near ahead and behind on their way [m].
-CLEAR, AHEAD, BEHIND = 0.05, 0.12, 0.03
+CLEAR, AHEAD, BEHIND = 0.06, 0.18, 0.01
+#: The body is as low as the lower foot is within this time [s], and by a share of the height gained or lost about one
+#: step before and after lower: legs that are straight on level ground have to reach down to the next step.
+EARLY, BEND, STRIDE = 0.15, 0.15, 0.6
 #: Share of a swing in which a foot goes up before it goes ahead, and comes down where it will stand.
 UPRIGHT = 0.35
 
@@ -51,8 +54,16 @@ def footholds(points: Array, contacts: Contacts, soles: list[Sole], height: Heig
         if stands.any():
             shift[:, foot] = np.stack([np.interp(frames, frames[stands], x[stands]) for x in shift[:, foot].T], axis=1)
     anchors, kept = contact_anchors(points + shift[:, :, None] * (1, 1, 0), contacts, soles, height)
-    body = np.append(shift[..., :2].mean(axis=1), shift[..., 2].min(axis=1)[:, None], axis=1)
+    low = shift[..., 2].min(axis=1)
+    bent = _around(low, EARLY, fps).min(axis=1) - BEND * np.ptp(_around(low, STRIDE, fps), axis=1)
+    body = np.append(shift[..., :2].mean(axis=1), bent[:, None], axis=1)
     return Footholds(anchors, kept, body, lambda way, stands: lead_over(way, stands, height))
+
+
+def _around(x: Array, time: float, fps: float) -> Array:
+    """(n, window): values of x (n,) within a time before and after."""
+    reach = round(time * fps)
+    return np.lib.stride_tricks.sliding_window_view(np.pad(x, reach, mode="edge"), 2 * reach + 1)
 
 
 def _level_place(places: Array, height: Height) -> tuple[Array, float]:

@@ -24,6 +24,8 @@ GRAVITY = 9.81
 CHUNK = 5
 #: How fast a foot that is late comes down [m/s], and how late a plan takes it to be at most [s].
 DESCENT, LATEST = 0.4, 0.1
+#: Feet keep so far from the edges of steps [m].
+EDGE = 0.015
 #: So long before the end of its contact a hand that bears nothing lets go [s].
 LETS_GO = 0.15
 TRUNK = ("abdomen", "chest", "spine", "torso", "waist")
@@ -205,10 +207,10 @@ class Follower:
             self.shift[g] += lag * (want - self.shift[g])
 
     def _on_the_step(self, places: Array, shift: Array) -> Array:
-        """As much of a shift as leaves places (n, 2) on the steps that they are on."""
+        """As much of a shift as leaves places (n, 2) on the steps that they are on, and off their edges."""
         assert self.stepped is not None
-        levels = self.stepped(places)
+        levels, edge = self.stepped(places), EDGE * shift[:2] / max(float(np.hypot(*shift[:2])), 1e-9)
         for share in (1.0, 0.75, 0.5, 0.25):
-            if np.array_equal(self.stepped(places + share * shift[:2]), levels):
+            if np.array_equal(self.stepped(places + share * shift[:2] + edge), levels):
                 return share * shift
         return np.zeros(3)
