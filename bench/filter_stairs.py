@@ -1,4 +1,4 @@
-"""Our walk on stairs, up and down: whether it stays up, how closely, how deep feet sink: `python bench/filter_stairs.py`."""
+"""Our walk on stairs, up and down: whether it stays up, how closely, how deep feet sink."""
 
 from __future__ import annotations
 
