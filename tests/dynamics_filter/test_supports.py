@@ -144,6 +144,19 @@ def test_hands_turn_about_the_point_that_stays() -> None:
     assert _pivot(pose, [(0, 60)], r, None) == pytest.approx(r, abs=1e-9)
 
 
+def test_finger_tips_are_as_far_from_the_palm_as_the_wrist() -> None:
+    for dof in (28, 40):  # the palm is on the forearm, and on a hand
+        model = uk.human(dof)
+        q = np.tile(model.neutral(), (20, 1))
+        palm = model.landmarks["left_palm"]
+        wrist = np.asarray(model.landmarks["left_hand"].at.position) if dof == 28 else np.zeros(3)
+        tip = link_poses(model, q[0])[model.link_index(palm.link)] @ np.append(2 * palm.at.position - wrist, 1.0)
+        q[:, 2] -= tip[2]  # they touch the floor
+        pads = hand_pads(model, q, 60.0)
+        assert set(pads) == {"left_hand", "right_hand"}
+        assert pads["left_hand"].points == pytest.approx(np.tile(2 * palm.at.position - wrist, (4, 1)), abs=1e-9)
+
+
 @pytest.mark.parametrize(("name", "bears"), [("143_18", "thigh"), ("49_06", "hand")])
 def test_captures_that_need_more_than_feet_stay_up(shared: Path, name: str, bears: str) -> None:
     result = uk.filter_motion(shared / "motions" / "cmu_bvh" / f"{name}.bvh")

@@ -102,6 +102,7 @@ class Follower:
         self.step, self.planned = 0, 0
         self.plan: Plan | None = None
         self.goals = np.zeros((0, 15))
+        self.hands = reference.points.kind == HAND
         self.let_go = np.zeros(len(reference.points), dtype=bool)
 
     def state(self) -> tuple[Array, Array, Array]:
@@ -136,13 +137,15 @@ class Follower:
         shift[:, :, :3] = (self.shift - left * self.shift_rate)[:, group]
         shift[:, :, 3:] = self.shift_rate[group]
         rows = (ref.q[now], ref.v[now], ref.a[now]) if frame is None else frame
-        self.let_go &= ref.contact[k]
-        share = np.where(self.let_go, 0.0, self.window.share[now])
+        share = self.window.share[now]
+        if self.hands.any():
+            self.let_go &= ref.contact[k]
+            share = np.where(self.let_go, 0.0, share)
         out = self.core.run(*rows, share, shift, self._centroid(n), external)
         self.step += int(out["steps"])
-        # a hand that bears nothing towards the end of its contact would only hold the body back
-        idle = (out["down"] > 0).all(axis=0) & ~out["force"].any(axis=(0, 2)) & (ref.points.kind == HAND)
-        self.let_go |= idle & (ref.contact_left[min(self.step, len(ref) - 1)] < LETS_GO)
+        if self.hands.any():  # one that bears nothing towards the end of its contact would only hold the body back
+            idle = (out["down"] > 0).all(axis=0) & ~out["force"].any(axis=(0, 2)) & self.hands
+            self.let_go |= idle & (ref.contact_left[min(self.step, len(ref) - 1)] < LETS_GO)
         return out
 
     def _centroid(self, n: int) -> Array:
@@ -162,7 +165,8 @@ class Follower:
         place = ref.points.in_world(ref.model, q)
         high = above_floor(self.floor, place)
         late = np.where(down | ~ref.contact[k], 0.0, np.clip(high / DESCENT, 0, LATEST))
-        late[self.let_go] = ref.contact_left[k, self.let_go]
+        if self.let_go.any():
+            late[self.let_go] = ref.contact_left[k, self.let_go]
         start = np.concatenate([x, self._turn(q)])
         held = np.where(down[:, None], place, np.nan)
         landing = self.shift if self.landing is None else self.landing

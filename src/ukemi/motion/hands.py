@@ -39,7 +39,7 @@ def hand_pads(model: Model, q: Array, fps: float, height: Height | None = None) 
         if palm is None:
             continue
         pose = X[:, model.link_index(palm.link)]
-        tips = 2 * palm.at.position
+        tips = 2 * palm.at.position - _wrist(model, side, palm.link)
         place = pose[:, :3, :3] @ tips + pose[:, :3, 3]
         down = (above_ground(place, height) < LOW) & (np.linalg.norm(point_velocities(place, fps), axis=1) < SLOW)
         contacts = [(a, b) for a, b in runs(down) if b - a >= SHORTEST * fps]
@@ -52,6 +52,12 @@ def hand_pads(model: Model, q: Array, fps: float, height: Height | None = None) 
         up = pose[first:end, 2, :3].mean(axis=0)
         pads[f"{side}_hand"] = Sole(palm.link, frozen(np.tile(point, (4, 1))), _at(up, point), hand=True)
     return pads
+
+
+def _wrist(model: Model, side: str, link: str) -> Array:
+    """In coordinates of the link that carries the palm: its origin, or on a forearm without hand the landmark there."""
+    mark = model.landmarks.get(f"{side}_hand")
+    return np.zeros(3) if mark is None or mark.link != link else np.asarray(mark.at.position)
 
 
 def _pivot(pose: Array, contacts: list[tuple[int, int]], near: Array, height: Height | None) -> Array:
