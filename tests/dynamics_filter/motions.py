@@ -69,12 +69,12 @@ def moved(
     return figure.to_clip(follow_goals(model, goals, start, rest=still, stay=0.005).q, FPS)
 
 
-def sits_down() -> Clip:
-    """Down on a chair, there for a second and a half, and up again; four seconds."""
+def sits_down(drop: float = 0.42) -> Clip:
+    """Down by ``drop`` [m] on a chair, there for a second and a half, and up again; four seconds."""
     t = np.arange(round(4.2 * FPS)) / FPS
     on = course(t, {0.0: 0, 0.4: 0, 1.4: 1, 2.8: 1, 3.7: 0, 4.2: 0})
     lean = course(t, {0.0: 0, 0.4: 0, 1.1: 1.0, 1.8: 0.0, 2.1: 0.0, 2.8: 1.0, 3.8: 0, 4.2: 0})
-    return moved(t, -0.3 * on, 0.42 * on, 0.6 * lean, lean)
+    return moved(t, -0.3 * on, drop * on, 0.6 * lean, lean)
 
 
 def puts_hands_down() -> Clip:

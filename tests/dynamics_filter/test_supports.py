@@ -117,6 +117,18 @@ def test_feet_alone_could_not() -> None:
         assert 100 * alone.shift > 2 * with_it.quality.feasible_shift_cm
 
 
+@pytest.mark.parametrize("drop", [0.3, 0.55])
+def test_seats_are_as_high_as_they_are_sat_on(drop: float) -> None:
+    """On the lower one the hands hang a hand's breadth above the floor: they do not bear."""
+    clip = sits_down(drop)
+    figure = figure_from_clip(clip)
+    found = supported_reference(figure, np.array(figure.q()), clip.fps, STANDARD).reference
+    assert set(found.points.kind[12:]) == {SEAT}
+    (seat,) = found.seats
+    (usual,) = sat().seats
+    assert seat.height - usual.height == pytest.approx(0.42 - drop, abs=0.01)
+
+
 def test_a_walk_bears_on_its_feet() -> None:
     clip = walk(1.5)
     figure = figure_from_clip(clip)

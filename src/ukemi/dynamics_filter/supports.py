@@ -88,7 +88,7 @@ def supported_reference(
             with_seats(with_hands, fps, partial(make, hands=True)),
         ]
         for tried in tries:
-            if there is not ground or len(tried.points) > len(best.reference.points):
+            if there is not ground or len(tried.points) > len(first.points):
                 shift = whole_plan(tried, settings, there).shift
                 if NEARER * shift < best.shift:
                     best = SupportedMotion(tried, shift, there)
