@@ -14,7 +14,7 @@ from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.report.strip import LEFT, MIDDLE, RIGHT
 
-SIDE_COLOURS = (LEFT, RIGHT, MIDDLE)
+SIDE_COLOURS = (LEFT, RIGHT, "#3a7d44", "#7b4a9e")
 
 
 def plots(result: FilterResult) -> dict[str, bytes]:
@@ -25,7 +25,7 @@ def plots(result: FilterResult) -> dict[str, bytes]:
 
     def vertical(axes: Any) -> None:
         for k, name in enumerate(g.names):
-            axes.plot(t, g.force[:, k, 2] / weight, color=SIDE_COLOURS[k % 3], lw=1, label=name)
+            axes.plot(t, g.force[:, k, 2] / weight, color=SIDE_COLOURS[k % 4], lw=1, label=name)
         axes.plot(t, g.total[:, 2] / weight, color="black", lw=0.8, label="together")
         axes.set_ylim(0, min(6.0, max(1.6, 1.05 * float(np.percentile(g.total[:, 2] / weight, 99.8)))))
         axes.set_ylabel("body weights")
@@ -41,7 +41,7 @@ def plots(result: FilterResult) -> dict[str, bytes]:
         for k, name in enumerate(g.names):
             bears = g.force[:, k, 2] > 0.02 * weight
             use = np.where(bears, np.hypot(*g.force[:, k, :2].T) / np.maximum(g.force[:, k, 2], 1e-9), np.nan)
-            axes.plot(t, use, color=SIDE_COLOURS[k % 3], lw=1, label=name)
+            axes.plot(t, use, color=SIDE_COLOURS[k % 4], lw=1, label=name)
         axes.set_ylim(0, 1)
         axes.set_ylabel("level / vertical force")
         axes.legend(frameon=False)
@@ -49,7 +49,7 @@ def plots(result: FilterResult) -> dict[str, bytes]:
     def pressure(axes: Any) -> None:
         cop = result.cop
         for k, name in enumerate(g.names):
-            axes.plot(cop[:, k, 0], cop[:, k, 1], ".", ms=1.5, color=SIDE_COLOURS[k % 3], label=name)
+            axes.plot(cop[:, k, 0], cop[:, k, 1], ".", ms=1.5, color=SIDE_COLOURS[k % 4], label=name)
         com = result.reference.centroid[: len(t), :2]
         axes.plot(com[:, 0], com[:, 1], color="black", lw=0.6, label="centre of mass asked for")
         axes.set_aspect("equal", adjustable="datalim")
@@ -125,6 +125,9 @@ def side_by_side(result: FilterResult, path: str | Path, *, fps: float = 20.0, s
         for half, poses in enumerate((asked[i], done[i])):
             camera = _Camera(middle, size, half * size)
             draw.line([camera(middle * (1, 1, 0) + (-2, 0, 0)), camera(middle * (1, 1, 0) + (2, 0, 0))], fill="#bbbbbb")
+            for x0, x1, y0, y1, z in result.boxes:
+                corners = [camera(np.array(p)) for p in ((x0, y0, z), (x1, y0, z), (x1, y1, z), (x0, y1, z))]
+                draw.polygon(corners, outline="#bbbbbb")
             for a, b, colour in _bones(model, poses):
                 draw.line([camera(a), camera(b)], fill=colour, width=5)
             if half:
