@@ -13,8 +13,8 @@ from ukemi.model.arrays import Array
 
 #: two factorisations of the same inertia
 AGREE = 1e-9
-#: a short step [s]: shorter ones turn rounding of the gaps into speed
-SHORT = 1e-7
+#: a short step [s]: what its forces do besides the impact shrinks with it
+SHORT = 1e-9
 RADIUS = 0.05
 
 
