@@ -4,6 +4,8 @@
 // energy. Then the step must leave every row within: x + h (x_dot + h x_dd) <= 0, by forces that only push. Rows that would be
 // passed become active with the acceleration that brings them just to their limit; rows that would have to pull are let go;
 // until neither happens. The rows that were active in the last step are tried first, so that most steps solve once.
+// Limits of several freedoms bend over a step: they push along their gradient where the step ends, which is found with them.
+// Of a range without hollows such pushes only take energy; along the gradient at the start there may be no end within at all.
 // Where the motion turns fast it is solved again with the velocity products of the mean velocity: those of the start alone
 // add energy in every step, without end.
 // Active limits of single coordinates of a tree without loops are held freedoms (held.hpp), which cost less than free ones;
@@ -39,7 +41,10 @@ public:
             freedom_.push_back(plain ? term.v : -1), coordinate_.push_back(term.q), sign_.push_back(term.c[0]), offset_.push_back(tie.offset);
             all_plain_ &= plain;
         }
-        v_.resize(a_.size()), v_mean_.resize(a_.size()), dv_.resize(a_.size()), tau_.resize(a_.size()), q_.resize(static_cast<std::size_t>(tree_.nq));
+        target_.resize(rows), product_.resize(rows), J_.assign(rows * a_.size(), 0.0);
+        for (std::size_t r = 0; r < rows; ++r)
+            if (freedom_[r] >= 0) J_[r * a_.size() + static_cast<std::size_t>(freedom_[r])] = sign_[r];
+        v_.resize(a_.size()), v_first_.resize(a_.size()), v_mean_.resize(a_.size()), dv_.resize(a_.size()), tau_.resize(a_.size()), q_.resize(static_cast<std::size_t>(tree_.nq));
     }
     /// Limits that pushed in the last step.
     const std::vector<int>& active() const { return active_; }
@@ -56,7 +61,9 @@ public:
         if (goes_on) error_.swap(error_new_), rate_.swap(rate_new_);
         else measure(q, v, error_.data(), rate_.data());
         bounce(h, q, v);
-        tries_.assign(error_.size(), 0), bend_.assign(error_.size(), 0.0);
+        tries_.assign(error_.size(), 0);
+        for (int row : active_) target_[static_cast<std::size_t>(row)] = (-error_[static_cast<std::size_t>(row)] / h - rate_[static_cast<std::size_t>(row)]) / h;
+        if (has_curved()) limits_->jacobian(q, v, J_.data(), product_.data());
         find_end(q, v, v, tau, external, gravity, h);
         if (turns_fast(v, h)) {
             for (std::size_t i = 0; i < v_.size(); ++i) dv_[i] = 0.5 * (v_[i] - v[i]), v_mean_[i] = v[i] + dv_[i], tau_[i] = tau ? tau[i] : 0.0;
@@ -76,6 +83,7 @@ private:
     static constexpr double bounces = 1e-7;      // slower than this nothing comes back [rad/s, m/s]
     static constexpr double touches = 1e-9;      // a limit nearer than this feels the impacts of others [rad, m], as in limit_settle.hpp
     static constexpr int most_bounces = 20;      // between limits that are nearer to each other than a step; then they are held
+    static constexpr int most_bends = 12;        // of curved rows, before less of the step is done
     static constexpr double drift = 1e-5;        // see turns_fast
 
     /// Velocities after the impacts of what comes back from its limit in this step, and of what touches besides.
@@ -100,10 +108,16 @@ private:
     }
     /// The end of the step and the rows that are active there; v_products: the velocity of the velocity products.
     void find_end(const double* q, const double* v, const double* v_products, const double* tau, const double* external, const double* gravity, double h) {
+        int bends = 0;
         for (int round = 0; round < most_rounds; ++round) {
             solve(q, v, v_products, tau, external, gravity, h);
-            if (!release(round) && !hold() && !straighten(h)) break;
+            if (release(round) || hold(h)) continue;
+            if (!bent()) return;
+            if (bends == 0) v_first_ = v_;
+            if (++bends > most_bends) break;
+            straighten(h);
         }
+        if (has_curved()) retreat(q, h);
     }
     /// Whether velocity products of the start of the step add more than `drift` of the energy.
     bool turns_fast(const double* v, double h) const {
@@ -114,19 +128,23 @@ private:
     /// The end of the step with the present active rows.
     void solve(const double* q, const double* v, const double* v_products, const double* tau, const double* external, const double* gravity, double h) {
         if (mark_held()) {
-            for (int row : active_) given_[freedom(row)] = sign_[static_cast<std::size_t>(row)] * target(static_cast<std::size_t>(row), h);
+            for (int row : active_) given_[freedom(row)] = sign_[static_cast<std::size_t>(row)] * target_[static_cast<std::size_t>(row)];
             kernels().held_dynamics(tree_, held_.data(), given_.data(), q, v_products, tau, external, gravity, scratch_.get(kernels().scratch_bytes(tree_)), a_.data(), torque_.data());
             lambda_.resize(active_.size());
             for (std::size_t k = 0; k < active_.size(); ++k) lambda_[k] = sign_[static_cast<std::size_t>(active_[k])] * torque_[freedom(active_[k])];
         } else {
             if (!chain_) compile();
             const int first = static_cast<int>(base_.ties.size());
-            for (std::size_t k = 0; k < active_.size(); ++k) chain_->set_target(first + static_cast<int>(k), target(static_cast<std::size_t>(active_[k]), h));
+            for (std::size_t k = 0; k < active_.size(); ++k) chain_->set_row(first + static_cast<int>(k), &J_[static_cast<std::size_t>(active_[k]) * a_.size()], target_[static_cast<std::size_t>(active_[k])]);
             lambda_.resize(static_cast<std::size_t>(chain_->rows()));
             chain_->dynamics(q, v_products, tau, external, gravity, a_.data(), lambda_.data());
         }
         solved_ = true;
         for (std::size_t i = 0; i < v_.size(); ++i) v_[i] = v[i] + h * a_[i];
+        finish(q, h);
+    }
+    /// Where v_ leads.
+    void finish(const double* q, double h) {
         Batch b;
         b.tree = &tree_;
         b.q.data = q, b.v.data = v_.data(), b.dt = h, b.out = q_.data();
@@ -142,17 +160,36 @@ private:
     bool returns(std::size_t r, double h) const {
         return restitution_[r] > 0 && state_[r] != beyond && rate_[r] > bounces && error_[r] + h * rate_[r] > -tolerance;
     }
-    /// The acceleration that brings an active row just to its limit.
-    double target(std::size_t r, double h) const { return (-error_[r] / h - rate_[r]) / h - bend_[r]; }
-    /// Rows bend over a step: where an active one ends beyond its limit its acceleration is corrected by that.
-    bool straighten(double h) {
-        bool again = false;
-        for (int row : active_) {
-            const auto r = static_cast<std::size_t>(row);
-            if (freedom_[r] >= 0 || error_new_[r] <= reached || state_[r] == beyond) continue;
-            bend_[r] += error_new_[r] / (h * h), again = true;
+    bool curved(int row) const { return freedom_[static_cast<std::size_t>(row)] < 0; }
+    bool has_curved() const { return std::any_of(active_.begin(), active_.end(), [&](int row) { return curved(row); }); }
+    /// Whether an active row of several freedoms does not end at its limit.
+    bool bent() const {
+        return std::any_of(active_.begin(), active_.end(), [&](int row) { return curved(row) && state_[static_cast<std::size_t>(row)] != beyond && std::fabs(error_new_[static_cast<std::size_t>(row)]) > reached; });
+    }
+    /// Active rows of several freedoms as they are at the end that was found.
+    void straighten(double h) {
+        limits_->jacobian(q_.data(), v_.data(), J_.data(), product_.data());
+        for (int row : active_)
+            if (curved(row)) aim(row, h);
+    }
+    /// The acceleration that brings a row from the end that was found to its limit.
+    void aim(int row, double h) {
+        const auto r = static_cast<std::size_t>(row), n = a_.size();
+        double along = 0;
+        for (std::size_t i = 0; i < n; ++i) along += J_[r * n + i] * a_[i];
+        target_[r] = along - error_new_[r] / (h * h);
+    }
+    /// No end was found where curved rows just touch: as much of the first one's velocity as stays within.
+    void retreat(const double* q, double h) {
+        double low = 0, high = 1;
+        for (int halving = 0; halving < 40; ++halving) {
+            const double share = halving == 39 ? low : 0.5 * (low + high);
+            for (std::size_t i = 0; i < v_.size(); ++i) v_[i] = share * v_first_[i];
+            finish(q, h);
+            bool ends_within = true;
+            for (std::size_t r = 0; r < error_new_.size(); ++r) ends_within &= state_[r] == beyond || error_new_[r] <= std::fmax(reached, error_[r]);
+            (ends_within ? low : high) = share;
         }
-        return again;
     }
     std::size_t freedom(int row) const { return static_cast<std::size_t>(freedom_[static_cast<std::size_t>(row)]); }
     /// Marks the freedoms of the active rows, where all are single coordinates, none twice, and nothing else constrains them.
@@ -181,20 +218,35 @@ private:
         return true;
     }
     /// Adds rows that would be passed.
-    bool hold() {
+    bool hold(double h) {
         const std::size_t before = active_.size();
         for (std::size_t r = 0; r < error_new_.size(); ++r) {
-            if (error_new_[r] <= tolerance || state_[r] == beyond) continue;
-            if (std::find(active_.begin(), active_.end(), static_cast<int>(r)) != active_.end()) continue;
-            active_.push_back(static_cast<int>(r));
+            const int row = static_cast<int>(r);
+            if (error_new_[r] <= tolerance || state_[r] == beyond || std::find(active_.begin(), active_.end(), row) != active_.end()) continue;
+            active_.push_back(row);
+            if (!curved(row)) target_[r] = (-error_[r] / h - rate_[r]) / h;
         }
         if (active_.size() == before) return false;
+        if (std::any_of(active_.begin() + static_cast<std::ptrdiff_t>(before), active_.end(), [&](int row) { return curved(row); })) straighten(h);
         chain_.reset();
         return true;
     }
+    /// The structure's loops and ties, and a row for each active limit on the freedoms of its terms.
     void compile() {
         Loops loops = base_;
-        if (limits_) append_ties(loops, limits_->loops(), active_);
+        for (int row : active_) {
+            const Loops& all = limits_->loops();
+            const Tie& tie = all.ties[static_cast<std::size_t>(row)];
+            const int first = static_cast<int>(loops.terms.size());
+            for (int t = tie.term; t < tie.term_end; ++t) {
+                const TieTerm& term = all.terms[static_cast<std::size_t>(t)];
+                const int freedoms = term.angle || term.measure >= 0 ? 3 : 1;
+                for (int k = 0; k < freedoms; ++k)
+                    if (std::none_of(loops.terms.begin() + first, loops.terms.end(), [&](const TieTerm& other) { return other.v == term.v + k; }))
+                        loops.terms.push_back({term.body, term.q, term.v + k, false, {0, 0, 0, 0}, 0});
+            }
+            loops.ties.push_back({first, static_cast<int>(loops.terms.size()), 0.0});
+        }
         chain_ = std::make_unique<ClosedChain>(tree_, std::move(loops));
     }
 
@@ -204,8 +256,8 @@ private:
     ClosedChain* limits_;
     std::optional<LimitSettler> settler_;
     std::vector<double> restitution_, error_, rate_, error_new_, rate_new_, a_, v_, q_, lambda_;
-    std::vector<double> sign_, offset_, bend_;  // per limit
-    std::vector<double> given_, torque_, v_mean_, dv_, tau_;  // per freedom
+    std::vector<double> sign_, offset_, target_, product_, J_;  // per limit: of single coordinates; the acceleration that is wanted when active; its gradient
+    std::vector<double> given_, torque_, v_mean_, dv_, tau_, v_first_;  // per freedom
     bool all_plain_ = true;                // each limit is one of a single coordinate
     std::vector<char> state_, held_;
     std::vector<int> active_, bounced_, tries_, freedom_, coordinate_;
