@@ -44,7 +44,7 @@ public:
         target_.resize(rows), product_.resize(rows), J_.assign(rows * a_.size(), 0.0);
         for (std::size_t r = 0; r < rows; ++r)
             if (freedom_[r] >= 0) J_[r * a_.size() + static_cast<std::size_t>(freedom_[r])] = sign_[r];
-        v_.resize(a_.size()), v_first_.resize(a_.size()), v_mean_.resize(a_.size()), dv_.resize(a_.size()), tau_.resize(a_.size()), q_.resize(static_cast<std::size_t>(tree_.nq));
+        v_.resize(a_.size()), v_first_.resize(a_.size()), v_last_.resize(a_.size()), v_mean_.resize(a_.size()), dv_.resize(a_.size()), tau_.resize(a_.size()), q_.resize(static_cast<std::size_t>(tree_.nq));
     }
     /// Limits that pushed in the last step.
     const std::vector<int>& active() const { return active_; }
@@ -64,8 +64,10 @@ public:
         tries_.assign(error_.size(), 0);
         for (int row : active_) target_[static_cast<std::size_t>(row)] = (-error_[static_cast<std::size_t>(row)] / h - rate_[static_cast<std::size_t>(row)]) / h;
         if (has_curved()) limits_->jacobian(q, v, J_.data(), product_.data());
+        std::copy(v, v + v_.size(), v_last_.begin());
         find_end(q, v, v, tau, external, gravity, h);
-        if (turns_fast(v, h)) {
+        for (int pass = 1; pass < most_passes && turned(h); ++pass) {
+            v_last_ = v_;
             for (std::size_t i = 0; i < v_.size(); ++i) dv_[i] = 0.5 * (v_[i] - v[i]), v_mean_[i] = v[i] + dv_[i], tau_[i] = tau ? tau[i] : 0.0;
             add_damping(tree_, dv_.data(), tau_.data());  // only the velocity products are those of the mean
             find_end(q, v, v_mean_.data(), tau_.data(), external, gravity, h);
@@ -84,7 +86,8 @@ private:
     static constexpr double touches = 1e-9;      // a limit nearer than this feels the impacts of others [rad, m], as in limit_settle.hpp
     static constexpr int most_bounces = 20;      // between limits that are nearer to each other than a step; then they are held
     static constexpr int most_bends = 12;        // of curved rows, before less of the step is done
-    static constexpr double drift = 1e-5;        // see turns_fast
+    static constexpr int most_passes = 4;        // of velocity products, each at the mean velocity of the last
+    static constexpr double drift = 1e-5;        // of the energy in a step, that velocity products may add
 
     /// Velocities after the impacts of what comes back from its limit in this step, and of what touches besides.
     void bounce(double h, const double* q, double* v) {
@@ -119,10 +122,10 @@ private:
         }
         if (has_curved()) retreat(q, h);
     }
-    /// Whether velocity products of the start of the step add more than `drift` of the energy.
-    bool turns_fast(const double* v, double h) const {
+    /// Whether velocity products, taken at another velocity than the mean, may still change the energy by more than `drift` of it.
+    bool turned(double h) const {
         double change = 0;
-        for (std::size_t i = 0; i < v_.size(); ++i) change = std::fmax(change, std::fabs(v_[i] - v[i]));
+        for (std::size_t i = 0; i < v_.size(); ++i) change = std::fmax(change, std::fabs(v_[i] - v_last_[i]));
         return h * change > drift;
     }
     /// The end of the step with the present active rows.
@@ -257,7 +260,7 @@ private:
     std::optional<LimitSettler> settler_;
     std::vector<double> restitution_, error_, rate_, error_new_, rate_new_, a_, v_, q_, lambda_;
     std::vector<double> sign_, offset_, target_, product_, J_;  // per limit: of single coordinates; the acceleration that is wanted when active; its gradient
-    std::vector<double> given_, torque_, v_mean_, dv_, tau_, v_first_;  // per freedom
+    std::vector<double> given_, torque_, v_mean_, dv_, tau_, v_first_, v_last_;  // per freedom
     bool all_plain_ = true;                // each limit is one of a single coordinate
     std::vector<char> state_, held_;
     std::vector<int> active_, bounced_, tries_, freedom_, coordinate_;
