@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "contact_cone.hpp"
+#include "inertia_response.hpp"
 
 UKEMI_BEGIN
 
@@ -40,15 +41,15 @@ public:
         loop_memory_ = loop_w;
     }
 
-    /// v: velocity without these forces; on return with them. L: factor of the inertia matrix, scratch: nv numbers.
+    /// v: velocity without these forces; on return with them. inertia: at this pose, scratch: nv numbers.
     /// `again`: the same rows with another v; hypotheses start from those that held.
-    void solve(const Tree& tree, RowSystem& rows, const double* L, bool again, double* v, double* scratch, StepReport& report, Vec<TraceEntry>* trace) {
+    void solve(const Tree& tree, RowSystem& rows, InertiaResponse& inertia, bool again, double* v, double* scratch, StepReport& report, Vec<TraceEntry>* trace) {
         if (rows.groups.empty()) return;
         ++report.solves;
         if (again) {
             remember();
         } else {
-            rows.respond(L);
+            inertia.respond(rows);
             make_islands(rows);
             cones_.reserve(tree.nv);
         }
@@ -59,7 +60,7 @@ public:
             solve_island(rows, v, again, report, trace);
             for (std::size_t m = 0; m < members_.size(); ++m) rows.add_force(group(rows, m), w_.data() + group(rows, m).row, scratch);
         }
-        ukemi::UKEMI_LEVEL::solve(tree, L, scratch);
+        inertia.solve(scratch);
         for (int i = 0; i < tree.nv; ++i) v[i] += scratch[i];
     }
 

@@ -149,6 +149,7 @@ class Contacts:
         limits: ClosedChain | None = None,
         restitution: Sequence[float] = (),
     ) -> None: ...
+    by_bodies: bool
     def advance(
         self,
         q: ArrayLike,
