@@ -29,10 +29,16 @@ TOUCHES = (1, 2, 4, 8, 16, 32, 64, 128)
 QUADRATIC = 1.5
 
 
+#: Bodies of chains that lie on the ground; the way that contact steps choose costs at most this over the better one.
+CHAINS = (10, 20, 40, 80)
+CHOSEN = 1.25
+
+
 def run(rounds: int, results: Results) -> None:
     _hand(max(3, rounds // 5), results)
     _held(max(3, rounds // 5), results)
     _growing(max(3, rounds // 20), results)
+    _chosen(max(3, rounds // 10), results)
 
 
 def hand_mjcf(model: uk.Model) -> str:
@@ -165,3 +171,41 @@ def _ways(model: uk.Model, names: list[str]) -> set[str]:
             ways.add(link.name)
             link = link.parent
     return ways
+
+
+def _chosen(rounds: int, results: Results) -> None:
+    """Contact steps by the inertia's factor, by articulated bodies, and as the core chooses."""
+    parts: dict[str, float] = {}
+    worst = 0.0
+    for links in CHAINS:
+        sims = {way: uk.Simulation(_lying(links), DT) for way in ("factor", "bodies", "chosen")}
+        for way, sim in sims.items():
+            assert sim._scene is not None
+            if way != "chosen":
+                sim._scene.engine.by_bodies = way == "bodies"
+            sim.step(steps=2)
+        steps = max(2, 400 // links)
+        times = [[_seconds(partial(sim.step, None, steps)) for sim in sims.values()] for _ in range(rounds)]
+        took = dict(zip(sims, np.min(times, axis=0) / steps * 1e6, strict=True))
+        parts |= {f"{links} hinges, {way} [us]": float(t) for way, t in took.items()}
+        worst = max(worst, float(took["chosen"] / min(took.values())))
+    results.limits.append(Limit("contact step of a chain as chosen, over the better way", worst, CHOSEN, "x", parts))
+
+
+def _lying(links: int) -> uk.World:
+    """A chain of hinges along x that rests on five balls."""
+    b = uk.Builder("chain")
+    for i in range(links):
+        ball = [uk.Sphere(0.02, at=uk.Pose((0.05, 0, 0)))] if i % max(1, links // 4) == 0 else []
+        rod = {"mass": 0.1, "com": (0.05, 0, 0), "inertia": (1e-5, 1e-4, 1e-4)}
+        joint = uk.Revolute((0, 1, 0), damping=1e-3) if i else uk.Free()
+        place = uk.Pose((0.1 if i else 0.0, 0, 0))
+        b.link(f"link{i}", f"link{i - 1}" if i else "world", joint, place, shapes=ball, **rod)  # type: ignore[arg-type]
+    world = uk.World()
+    world.terrain = uk.Ground()
+    world.collisions = False
+    model = b.build()
+    q = model.neutral()
+    q[2] = 0.02
+    world.add(model, q=q)
+    return world

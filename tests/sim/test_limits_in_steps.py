@@ -49,7 +49,8 @@ def test_ball_joints_keep_swing_and_twist(kind: str, touching: bool) -> None:
     assert reached
 
 
-#: at up to 0.15 rad a step, as a share of the energy: 0.052 was the most in 2000 draws, at a twist limit, whose range has hollows
+#: at up to 0.15 rad a step, as a share of the energy: 0.052 was the most in 2000 draws, at a twist limit, whose range
+#: has hollows
 FAST_GAIN = 0.1
 
 
@@ -214,7 +215,7 @@ def test_implicit_steps_at_stops_of_trees_never_gain_energy(e: float) -> None:
 
 
 def test_bounces_of_implicit_steps_add_nothing_to_the_error_of_the_step() -> None:
-    """Undamped trees with e = 1: what energy rises by in a step, with bounces or without, is of the step's second order.
+    """Undamped trees with e = 1: what energy rises by in a step, with bounces or without, is of second order.
     A bounce that added energy itself would leave a rise of the first."""
     rises = []
     for dt in (1e-3, 5e-4, 2.5e-4):
