@@ -23,7 +23,7 @@ def hand(mass: float, wrist: Array = TABLE) -> uk.Model:
     """The hand with other springs in the wrist."""
     b = uk.Builder("hand")
     for link in uk.hand(mass=mass).links:
-        joint = replace(link.joint, stiffness=wrist) if link.joint_name == "wrist" else link.joint  # type: ignore[type-var]
+        joint = replace(link.joint, stiffness=wrist) if link.joint_name == "wrist" else link.joint
         parent, m = link.parent.name if link.parent else "world", link.mass_properties
         given = {"mass": m.mass, "com": m.com, "inertia": m.inertia}
         b.link(link.name, parent, joint, link.at, joint_name=link.joint_name, **given)  # type: ignore[arg-type]
