@@ -208,18 +208,16 @@ struct PyContacts {
     }
     void gather_summary() {
         const StepReport& r = engine->report;
-        Certificate &c = summary.certificate, s = r.certificate;
-        c.normal_force = std::fmax(c.normal_force, s.normal_force), c.approach = std::fmax(c.approach, s.approach), c.complementarity = std::fmax(c.complementarity, s.complementarity);
-        c.cone = std::fmax(c.cone, s.cone), c.dissipation = std::fmax(c.dissipation, s.dissipation), c.pressure = std::fmax(c.pressure, s.pressure);
+        summary.certificate.include(r.certificate);
         summary.solves += r.solves, summary.trials += r.trials, summary.swept += r.swept, summary.exact += r.exact, summary.impacts += r.impacts, summary.splits += r.splits;
-        summary.valid &= r.valid, summary.restitution_kept = std::fmin(summary.restitution_kept, r.restitution_kept), summary.energy_lost += r.energy_lost, summary.penetration = std::fmax(summary.penetration, r.penetration);
+        summary.restitution_kept = std::fmin(summary.restitution_kept, r.restitution_kept), summary.energy_lost += r.energy_lost, summary.penetration = std::fmax(summary.penetration, r.penetration);
     }
     /// Of all steps of the last `advance`.
     nb::dict report() const {
         nb::dict d;
         const Certificate& c = summary.certificate;
         d["normal_force"] = c.normal_force, d["approach"] = c.approach, d["complementarity"] = c.complementarity, d["cone"] = c.cone, d["dissipation"] = c.dissipation, d["pressure"] = c.pressure;
-        d["solves"] = summary.solves, d["trials"] = summary.trials, d["swept"] = summary.swept, d["exact"] = summary.exact, d["impacts"] = summary.impacts, d["splits"] = summary.splits, d["valid"] = summary.valid;
+        d["solves"] = summary.solves, d["trials"] = summary.trials, d["swept"] = summary.swept, d["exact"] = summary.exact, d["impacts"] = summary.impacts, d["splits"] = summary.splits, d["valid"] = c.holds();
         d["restitution_kept"] = summary.restitution_kept, d["energy_lost"] = summary.energy_lost;
         nb::list times;
         for (int i = 0; i < std::min(engine->report.impacts, 16); ++i) times.append(engine->report.impact_time[i]);

@@ -68,7 +68,9 @@ Tree make_tree(const std::vector<std::string>& names, const std::vector<int>& pa
             b.armature[k] = R.data()[6 * i + k];
             b.armed |= b.armature[k] != 0;
             const int above = b.parent < 0 ? -1 : tree.bodies[static_cast<std::size_t>(b.parent)].iv + tree.bodies[static_cast<std::size_t>(b.parent)].nv - 1;
-            tree.dof_parent.push_back(k > 0 ? b.iv + k - 1 : above);
+            const int dof = b.iv + k, up = k > 0 ? dof - 1 : above;
+            tree.dof_parent.push_back(up);
+            tree.dof_run.push_back(dof > 0 && up == dof - 1 ? tree.dof_run.back() : dof);
         }
         if (b.nq >= 4) tree.quaternions.push_back(b.iq + b.nq - 4);
         tree.nq += b.nq, tree.nv += b.nv;

@@ -47,7 +47,7 @@ public:
     void solve(const RowSystem& rows) {
         best_ = INFINITY;
         kept_.assign(3 * cones_.size() + equal_.size(), 0.0);
-        for (const double far : {1.0, 30.0, 0.03})
+        for (const double far : {1.0, 30.0, 0.03, 5.0, 0.2, 300.0, 3e-3})
             for (const double near : {static_cast<double>(INFINITY), 1e-3, 1e-4, 1e-2, 1e-1})
                 if (best_ >= tolerable) follow_path(rows, far, near);
         restore();
@@ -103,13 +103,13 @@ private:
             motion_of(c, at_[static_cast<std::size_t>(c.at)].u_free, s);
             s[0] += c.size == 1 ? c.shift[0] : c.shift[0] / c.mu;
             if (c.size == 3) s[1] += c.shift[1], s[2] += c.shift[2];
-            for (int i = 0; i < c.size; ++i) speed_ = std::fmax(speed_, std::fabs(s[i]));
+            for (int i = 0; i < c.size; ++i) speed_ = larger(speed_, std::fabs(s[i]));
             const At& at = at_[static_cast<std::size_t>(c.at)];
             const double* y = rows.Y.data() + at.group->store;
             const int n = at.group->rows, column = c.stop ? 0 : 2;
             double own = 0;
             for (int d = 0; d < at.group->dofs_end - at.group->dofs; ++d) own += y[d * n + column] * y[d * n + column];
-            response = std::fmax(response, own);
+            response = larger(response, own);
         }
         force_ = speed_ / response;
         for (Cone& c : cones_)
@@ -149,15 +149,15 @@ private:
     /// How far the present point is from a solution, as a share of where the path starts; directions of friction count less.
     double quality(double gap) const {
         double worst = gap / (speed_ * force_), largest = 1e-3 * force_, turned = 0;
-        for (const Cone& c : cones_) largest = std::fmax(largest, c.z[0]);
+        for (const Cone& c : cones_) largest = larger(largest, c.z[0]);
         for (const Cone& c : cones_) {
-            for (int i = 0; i < c.size; ++i) worst = std::fmax(worst, std::fabs(c.left[i]) / speed_);
+            for (int i = 0; i < c.size; ++i) worst = larger(worst, std::fabs(c.left[i]) / speed_);
             if (c.size == 1) continue;
-            const double slip = std::fmax(1e-300, std::hypot(c.s[1], c.s[2]));
-            turned = std::fmax(turned, std::hypot(c.z[1] + c.z[0] * c.s[1] / slip, c.z[2] + c.z[0] * c.s[2] / slip) * std::fmin(1.0, slip / slow));
+            const double slip = larger(1e-300, norm(c.s[1], c.s[2]));
+            turned = larger(turned, norm(c.z[1] + c.z[0] * c.s[1] / slip, c.z[2] + c.z[0] * c.s[2] / slip) * smaller(1.0, slip / slow));
         }
-        for (const double e : equal_left_) worst = std::fmax(worst, std::fabs(e) / speed_);
-        return std::fmax(worst, 1e-4 * turned / largest);
+        for (const double e : equal_left_) worst = larger(worst, std::fabs(e) / speed_);
+        return larger(worst, 1e-4 * turned / largest);
     }
     void keep() {
         kept_.clear();
@@ -181,7 +181,7 @@ private:
             c.left[0] += c.size == 1 ? c.shift[0] : c.shift[0] / c.mu;
             if (c.size == 3) {
                 c.left[1] += c.shift[1], c.left[2] += c.shift[2];
-                const double slip = std::hypot(c.s[1], c.s[2]);
+                const double slip = norm(c.s[1], c.s[2]);
                 c.left[0] += slip;
                 c.tx = newton && slip > 0 ? c.s[1] / slip : 0.0, c.ty = newton && slip > 0 ? c.s[2] / slip : 0.0;
             }
@@ -242,7 +242,7 @@ private:
         return true;
     }
     static double determinant(const double* x) {
-        const double t = std::hypot(x[1], x[2]);
+        const double t = norm(x[1], x[2]);
         return (x[0] - t) * (x[0] + t);
     }
     static void times(const double* A, const double* x, double* y) {
@@ -370,7 +370,7 @@ private:
     /// How far all forces and motions may go and stay inside, at most 1.
     double longest() const {
         double length = 1;
-        for (const Cone& c : cones_) length = std::fmin(length, 0.99 * std::fmin(room(c.s, c.ds, c.size), room(c.z, c.dz, c.size)));
+        for (const Cone& c : cones_) length = smaller(length, 0.99 * smaller(room(c.s, c.ds, c.size), room(c.z, c.dz, c.size)));
         return length;
     }
     static double room(const double* x, const double* d, int size) {
@@ -380,7 +380,7 @@ private:
         if (discriminant < 0) return best;
         const double q = -(b + std::copysign(std::sqrt(discriminant), b));
         for (const double root : {q / a, c / q})
-            if (root > 0) best = std::fmin(best, root);
+            if (root > 0) best = smaller(best, root);
         return best;
     }
 

@@ -114,8 +114,8 @@ inline Separation best_axis(const Solid& a, const Placement<double>& Xa, const V
     Separation best{-INFINITY, {0, 0, 1}};
     auto consider = [&](V3 d, double favour) {
         double low_a = INFINITY, high_b = -INFINITY, high_a = -INFINITY, low_b = INFINITY;
-        for (const V3& p : A) low_a = std::fmin(low_a, dot(p, d)), high_a = std::fmax(high_a, dot(p, d));
-        for (const V3& p : B) high_b = std::fmax(high_b, dot(p, d)), low_b = std::fmin(low_b, dot(p, d));
+        for (const V3& p : A) low_a = smaller(low_a, dot(p, d)), high_a = larger(high_a, dot(p, d));
+        for (const V3& p : B) high_b = larger(high_b, dot(p, d)), low_b = smaller(low_b, dot(p, d));
         if (low_b - high_a > low_a - high_b) d = -d, low_a = -high_a, high_b = -low_b;
         const double gap = low_a - high_b;
         if (gap > best.distance + favour) best = {gap, d};
@@ -135,7 +135,7 @@ inline Separation best_axis(const Solid& a, const Placement<double>& Xa, const V
 /// Corners within `depth` of the lowest along d, ordered as a polygon about d (or the two ends of an edge, or one).
 inline void feature(const Vec<V3>& P, const V3& d, double depth, Vec<V3>& out) {
     double low = INFINITY;
-    for (const V3& p : P) low = std::fmin(low, dot(p, d));
+    for (const V3& p : P) low = smaller(low, dot(p, d));
     out.clear();
     for (const V3& p : P)
         if (dot(p, d) <= low + depth) out.push_back(p);
@@ -172,7 +172,7 @@ inline void clip(Vec<V3>& subject, const Vec<V3>& window, const V3& n) {
     const double sign = area < 0 ? -1 : 1;
     for (std::size_t i = 0; i < window.size() && !subject.empty(); ++i) {
         const V3 a = window[i], edge = window[(i + 1) % window.size()] - a;
-        const V3 inward = cross(n, edge) * (sign / std::fmax(1e-300, norm(edge)));
+        const V3 inward = cross(n, edge) * (sign / larger(1e-300, norm(edge)));
         next.clear();
         const std::size_t m = subject.size();
         for (std::size_t j = 0; j < m; ++j) {
@@ -191,8 +191,8 @@ inline void meetings(const Vec<V3>& A, double ra, const Vec<V3>& B, double rb, c
     Vec<V3> fa, fb;
     feature(A, n, depth, fa), feature(B, -n, depth, fb);
     double top = -INFINITY, bottom = INFINITY;
-    for (const V3& p : fb) top = std::fmax(top, dot(p, n));
-    for (const V3& p : fa) bottom = std::fmin(bottom, dot(p, n));
+    for (const V3& p : fb) top = larger(top, dot(p, n));
+    for (const V3& p : fa) bottom = smaller(bottom, dot(p, n));
     top += rb, bottom -= ra;
     auto add = [&](const V3& p, double gap) { out.push_back({p, gap}); };
     if (fb.size() >= 3) {
@@ -210,15 +210,15 @@ inline void meetings(const Vec<V3>& A, double ra, const Vec<V3>& B, double rb, c
     if (fa.size() == 2 && fb.size() == 2) {
         const V3 ea = fa[1] - fa[0], eb = fb[1] - fb[0];
         const V3 across_n = cross(ea, eb);
-        const double sine = norm(across_n) / std::fmax(1e-300, norm(ea) * norm(eb));
+        const double sine = norm(across_n) / larger(1e-300, norm(ea) * norm(eb));
         if (sine < 0.05) {  // side by side: the ends of what they share
             const double la = dot(ea, ea);
             double s0 = dot(fb[0] - fa[0], ea) / la, s1 = dot(fb[1] - fa[0], ea) / la;
             if (s0 > s1) std::swap(s0, s1);
-            s0 = std::fmax(0, s0), s1 = std::fmin(1, s1);
+            s0 = larger(0, s0), s1 = smaller(1, s1);
             if (s0 <= s1) {
                 for (double s : {s0, s1}) {
-                    const V3 p = fa[0] + ea * s, c = fb[0] + eb * std::fmin(1, std::fmax(0, dot(p - fb[0], eb) / dot(eb, eb)));
+                    const V3 p = fa[0] + ea * s, c = fb[0] + eb * smaller(1, larger(0, dot(p - fb[0], eb) / dot(eb, eb)));
                     add(p - n * ra, dot(p - c, n) - ra - rb);
                 }
                 return;
@@ -228,7 +228,7 @@ inline void meetings(const Vec<V3>& A, double ra, const Vec<V3>& B, double rb, c
     if (fa.size() == 2 && fb.size() == 2) {  // edges that cross: where their lines pass each other, seen along n
         const V3 ea = fa[1] - fa[0], eb = fb[1] - fb[0], side = cross(eb, n);
         const double s = dot(fb[0] - fa[0], side) / dot(ea, side);
-        add(fa[0] + ea * std::fmin(1, std::fmax(0, s)) - n * ra, bottom - top);
+        add(fa[0] + ea * smaller(1, larger(0, s)) - n * ra, bottom - top);
         return;
     }
     if (fa.empty() || fb.empty()) return;  // places that are no numbers: the step says so

@@ -29,6 +29,8 @@ struct PatchPoint {
 
 struct Patch {
     int a, b, link_a, link_b;
+    double middle;                    // a single point of two solids: its gap in the middle of the step, else NaN;
+    Vec3<double> moved;               // and how far it has moved on over body a since the start
     Material material;
     Vec3<double> surface;             // velocity of b's surface in the frame, when b stands in the world
     Placement<double> frame;
@@ -76,7 +78,7 @@ inline void shape_patch(Patch& p) {
     Vec<int>& h = p.hull;
     h.clear();
     p.size = 0;
-    for (const PatchPoint& c : p.points) p.size = std::fmax(p.size, std::hypot(c.x, c.y));
+    for (const PatchPoint& c : p.points) p.size = larger(p.size, norm(c.x, c.y));
     p.shape = Shape2::point;
     p.i = p.j = 0;
     if (n == 1 || p.size < 1e-7) {
@@ -92,7 +94,7 @@ inline void shape_patch(Patch& p) {
     const double flat = 1e-6 * p.size;
     auto left = [&](int o, int a, int b) {
         const double ex = at(a).x - at(o).x, ey = at(a).y - at(o).y;
-        const double length = std::fmax(1e-300, std::hypot(ex, ey));
+        const double length = larger(1e-300, norm(ex, ey));
         return (ex * (at(b).y - at(o).y) - ey * (at(b).x - at(o).x)) / length;
     };
     h.resize(static_cast<std::size_t>(2 * n + 2));
@@ -132,8 +134,8 @@ inline Outside outside_hull(const Patch& p, const Cop& c) {
         const PatchPoint &a = at(i), &b = at(i + 1);
         const double ex = b.x - a.x, ey = b.y - a.y, l2 = ex * ex + ey * ey;
         if (ex * (c.y - a.y) - ey * (c.x - a.x) < 0) inside = false;
-        const double s = l2 > 0 ? std::fmin(1, std::fmax(0, ((c.x - a.x) * ex + (c.y - a.y) * ey) / l2)) : 0;
-        const double d = std::hypot(c.x - a.x - s * ex, c.y - a.y - s * ey);
+        const double s = l2 > 0 ? smaller(1, larger(0, ((c.x - a.x) * ex + (c.y - a.y) * ey) / l2)) : 0;
+        const double d = norm(c.x - a.x - s * ex, c.y - a.y - s * ey);
         if (d >= best.distance) continue;
         best = {d, p.hull[i % n], p.hull[(i + 1) % n]};
         if (s <= 0) best.j = -1;
@@ -200,7 +202,7 @@ inline void slip_rows(Patch& p, double mu) {
             add_tangential(t, c, mu * c.dx * share[j], mu * c.dy * share[j]);
             for (int a = 0; a < 3; ++a) p.S[(n + a) * k + j] += t[a];
         }
-        const double speed = std::fmax(c.speed, 1e-12), stiff = mu * std::fmax(0.0, c.pressure) / speed;  // across the slip
+        const double speed = larger(c.speed, 1e-12), stiff = mu * larger(0.0, c.pressure) / speed;  // across the slip
         const double ex = -c.dy, ey = c.dx, arm = c.x * ey - c.y * ex, e[3] = {ex, ey, arm};
         for (int a = 0; a < 3; ++a)
             for (int b = 0; b < 3; ++b) K[a][b] += (1 - c.share) * stiff * e[a] * e[b], K0[a][b] += c.share * stiff * e[a] * e[b], K_target[a][b] += (1 - 2 * c.share) * stiff * e[a] * e[b];
@@ -295,7 +297,7 @@ inline double friction_turn(const Patch& p, const Cop& c) {
 /// distribution that exists, where [DF03] eq. 24-25 estimate one.
 struct FrictionUse { double share; bool twisted; };
 inline FrictionUse friction_use(Patch& p) {
-    const double fz = p.w[2], f = std::hypot(p.w[0], p.w[1]);
+    const double fz = p.w[2], f = norm(p.w[0], p.w[1]);
     const Cop c = cop_of(p.w);
     share_pressure(p);
     const double turn = p.kind == Shape2::point ? 0.0 : friction_turn(p, c);
@@ -303,14 +305,14 @@ inline FrictionUse friction_use(Patch& p) {
     for (PatchPoint& q : p.points) {
         const double share = q.pressure / fz, fx = p.w[0] - turn * (q.y - c.y), fy = p.w[1] + turn * (q.x - c.x);
         q.fx = share * fx, q.fy = share * fy;
-        if (q.pressure > 1e-9 * fz) worst = std::fmax(worst, std::hypot(fx, fy));
+        if (q.pressure > 1e-9 * fz) worst = larger(worst, norm(fx, fy));
     }
     return {worst / fz, worst > f * (1 + 1e-9)};
 }
 /// The two ends of a line: friction across it follows from force and twist; along it they share what mu leaves them.
 inline bool share_along_line(Patch& p, double mu) {
     PatchPoint &a = p.points[static_cast<std::size_t>(p.i)], &b = p.points[static_cast<std::size_t>(p.j)];
-    const double length = std::hypot(b.x - a.x, b.y - a.y), ex = (b.x - a.x) / length, ey = (b.y - a.y) / length;
+    const double length = norm(b.x - a.x, b.y - a.y), ex = (b.x - a.x) / length, ey = (b.y - a.y) / length;
     const double along = p.w[0] * ex + p.w[1] * ey, room_a = mu * a.pressure, room_b = mu * b.pressure;
     const double across_a = a.fy * ex - a.fx * ey, across_b = b.fy * ex - b.fx * ey;
     if (std::fabs(across_a) > room_a || std::fabs(across_b) > room_b) return false;
@@ -341,7 +343,7 @@ inline bool share_by_example(Patch& p, double mu) {
     for (PatchPoint& c : p.points) {
         c.pressure = c.example.z + d[2] / n + a * c.y - b * c.x;
         c.fx = c.example.x + d[0] / n - turn * c.y, c.fy = c.example.y + d[1] / n + turn * c.x;
-        holds &= c.pressure >= -rounding && std::hypot(c.fx, c.fy) <= mu * c.pressure + rounding;
+        holds &= c.pressure >= -rounding && norm(c.fx, c.fy) <= mu * c.pressure + rounding;
     }
     return holds;
 }
@@ -358,7 +360,7 @@ inline Slip slip_of(const Patch& p, const PatchPoint& c, const double* u) {
 inline constexpr double stick_tolerance = 1e-5;  // [m/s]
 inline double creep(const Patch& p, const PatchPoint& c, const double* u) {
     const double x = slip_x(p.target, c), y = slip_y(p.target, c);
-    return std::fmax(0.0, std::hypot(slip_x(u, c) - x, slip_y(u, c) - y) - std::hypot(x, y) - stick_tolerance);
+    return larger(0.0, norm(slip_x(u, c) - x, slip_y(u, c) - y) - norm(x, y) - stick_tolerance);
 }
 /// Directions of slip from the motion; returns how much they turned where pressure acts.
 inline double turn_slip(Patch& p, const double* u) {
@@ -366,10 +368,10 @@ inline double turn_slip(Patch& p, const double* u) {
     for (const PatchPoint& c : p.points) total += std::fabs(c.pressure);
     for (PatchPoint& c : p.points) {
         const Slip m = slip_of(p, c, u);
-        const double speed = std::hypot(m.x, m.y);
+        const double speed = norm(m.x, m.y);
         if (speed < 1e-14 || (p.grip == Grip::pivot && &c == &p.points[static_cast<std::size_t>(p.pivot)])) continue;
         const double share = total > 0 ? std::fabs(c.pressure) / total : 1.0;
-        change = std::fmax(change, share * std::hypot(m.x / speed - c.dx, m.y / speed - c.dy));
+        change = larger(change, share * norm(m.x / speed - c.dx, m.y / speed - c.dy));
         c.dx = m.x / speed, c.dy = m.y / speed, c.speed = speed;
     }
     return change;

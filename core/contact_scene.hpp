@@ -1,6 +1,7 @@
 // What may touch: shapes on bodies, the terrain, joint limits; and what a contact step reports. Plain data and the
 // interface that each instruction-set level implements (contact_step.hpp).
 #pragma once
+#include <cmath>
 #include <vector>
 
 #include "types.hpp"
@@ -70,13 +71,19 @@ struct Certificate {
     double cone = 0;              ///< friction beyond the cone
     double dissipation = 0;       ///< friction that is not opposite to the slip
     double pressure = 0;          ///< centre of pressure outside the hull [m]
+
+    bool holds() const { return normal_force < 1e-6 && approach < 1e-6 && complementarity < 1e-6 && cone < 1e-6 && dissipation < 1e-5 && pressure < 1e-6; }
+    /// The worst of both.
+    void include(const Certificate& c) {
+        normal_force = std::fmax(normal_force, c.normal_force), approach = std::fmax(approach, c.approach), complementarity = std::fmax(complementarity, c.complementarity);
+        cone = std::fmax(cone, c.cone), dissipation = std::fmax(dissipation, c.dissipation), pressure = std::fmax(pressure, c.pressure);
+    }
 };
 struct StepReport {
-    Certificate certificate;
+    Certificate certificate;      ///< of the motion that the step took, not of what it tried
     int solves = 0, trials = 0;   ///< contact problems; hypotheses tried
     int swept = 0, exact = 0;     ///< problems whose hypotheses came from the cone problem; that only it solved
     int impacts = 0, splits = 0;
-    bool valid = true;
     double restitution_kept = 1;  ///< below 1: Newton's law would have gained energy and was scaled down
     double energy_lost = 0;       ///< in impacts [J]
     double impact_time[16] = {};  ///< of the first impacts, since the step began [s]

@@ -8,25 +8,22 @@
 #include <cstdint>
 
 #include "contact_cone.hpp"
+#include "contact_island.hpp"
 #include "inertia_response.hpp"
 
 UKEMI_BEGIN
 
 struct StopState {
     int stop;
-    double sign, gap, target, u0;
+    double sign, target, u0;
     bool on;
     double w, u;
 };
 
 class ContactSolver {
 public:
-    Vec<Patch> patches;
-    std::size_t patch_count = 0;      // patches[0 .. patch_count): memory of the others is kept
-    Vec<StopState> stops;
-    Vec<double> loop_target, loop_w;  // per loop row
-    Vec<int> loop_row;        // first row of each loop group
     bool impact = false;
+    Certificate certificate;  // of the last solution
 
     /// Keeps what every contact did, as the first hypothesis of the next step.
     void remember() {
@@ -44,6 +41,7 @@ public:
     /// v: velocity without these forces; on return with them. inertia: at this pose, scratch: nv numbers.
     /// `again`: the same rows with another v; hypotheses start from those that held.
     void solve(const Tree& tree, RowSystem& rows, InertiaResponse& inertia, bool again, double* v, double* scratch, StepReport& report, Vec<TraceEntry>* trace) {
+        certificate = {};
         if (rows.groups.empty()) return;
         ++report.solves;
         if (again) {
@@ -54,18 +52,16 @@ public:
             cones_.reserve(tree.nv);
         }
         std::fill(scratch, scratch + tree.nv, 0.0);
-        for (const Island& island : islands_) {
-            members_.assign(order_.begin() + island.begin, order_.begin() + island.end);
-            n_ = island.rows, B_ = store_.data() + island.store;
-            solve_island(rows, v, again, report, trace);
-            for (std::size_t m = 0; m < members_.size(); ++m) rows.add_force(group(rows, m), w_.data() + group(rows, m).row, scratch);
+        for (std::size_t i = 0; i < islands_.size(); ++i) {
+            enter(rows, i, v);
+            solve_island(rows, again, report, trace);
+            for (std::size_t m = 0; m < members_.size(); ++m) rows.add_response(group(rows, m), w_.data() + group(rows, m).row, scratch);
         }
-        inertia.solve(scratch);
+        inertia.finish(rows, scratch);
         for (int i = 0; i < tree.nv; ++i) v[i] += scratch[i];
     }
 
 private:
-    struct Island { int begin, end, rows, store; };
     /// A contact of the last step: its hypothesis, its points (`count` of points_) and its wrench in the world.
     struct Memory {
         int a, b;
@@ -78,56 +74,12 @@ private:
         Vec3<double> at, force, moment;
     };
     struct StopMemory { int stop; double sign, w; };
-    Group& group(RowSystem& rows, std::size_t member) { return rows.groups[static_cast<std::size_t>(members_[member])]; }
 
-    /// Contacts that feel each other stand together; each island gets its B.
-    void make_islands(RowSystem& rows) {
-        const std::size_t n = rows.groups.size();
-        order_.resize(n), island_.resize(n);
-        for (std::size_t i = 0; i < n; ++i) order_[i] = static_cast<int>(i), island_[i] = rows.island(rows.groups[i]);
-        std::sort(order_.begin(), order_.end(), [&](int a, int b) { return std::pair(island_[static_cast<std::size_t>(a)], a) < std::pair(island_[static_cast<std::size_t>(b)], b); });
-        islands_.clear();
-        int size = 0;
-        for (std::size_t begin = 0, end; begin < n; begin = end) {
-            Island island{static_cast<int>(begin), 0, 0, size};
-            for (end = begin; end < n && island_[static_cast<std::size_t>(order_[end])] == island_[static_cast<std::size_t>(order_[begin])]; ++end) {
-                Group& g = rows.groups[static_cast<std::size_t>(order_[end])];
-                g.row = island.rows, island.rows += g.rows;
-            }
-            island.end = static_cast<int>(end);
-            size += island.rows * island.rows;
-            islands_.push_back(island);
-        }
-        store_.resize(static_cast<std::size_t>(size));
-        for (const Island& island : islands_) {
-            const int ld = island.rows;
-            double* B = store_.data() + island.store;
-            for (int i = island.begin; i < island.end; ++i) {
-                const Group& a = rows.groups[static_cast<std::size_t>(order_[static_cast<std::size_t>(i)])];
-                for (int j = island.begin; j <= i; ++j) {
-                    const Group& b = rows.groups[static_cast<std::size_t>(order_[static_cast<std::size_t>(j)])];
-                    rows.block(a, b, B + a.row * ld + b.row, ld);
-                    for (int r = 0; r < a.rows && i != j; ++r)
-                        for (int c = 0; c < b.rows; ++c) B[(b.row + c) * ld + a.row + r] = B[(a.row + r) * ld + b.row + c];
-                }
-            }
-        }
-    }
-
-    void solve_island(RowSystem& rows, const double* v, bool again, StepReport& report, Vec<TraceEntry>* trace) {
-        const auto n = static_cast<std::size_t>(n_);
-        u_free_.resize(n), w_.assign(n, 0.0), u_.resize(n);
-        for (std::size_t i = 0; i < members_.size(); ++i) {
-            const Group& a = group(rows, i);
-            rows.velocity(a, v, u_free_.data() + a.row);
-            if (a.kind != GroupKind::patch) continue;
-            const Vec3<double>& s = patches[static_cast<std::size_t>(a.index)].surface;
-            u_free_[static_cast<std::size_t>(a.row)] -= s.x, u_free_[static_cast<std::size_t>(a.row + 1)] -= s.y, u_free_[static_cast<std::size_t>(a.row + 2)] -= s.z;
-        }
+    void solve_island(RowSystem& rows, bool again, StepReport& report, Vec<TraceEntry>* trace) {
         double lightest = 1e-300;
         for (std::size_t m = 0; m < members_.size(); ++m) {
-            const int normal = group(rows, m).row + normal_row(group(rows, m));
-            if (group(rows, m).kind != GroupKind::loop) lightest = std::fmax(lightest, B_[normal * n_ + normal]);
+            const Group& g = group(rows, m);
+            if (g.kind != GroupKind::loop) lightest = larger(lightest, own_response(g, normal_row(g)));
         }
         least_force_ = slow / lightest;
         start_from_memory(rows);
@@ -137,7 +89,7 @@ private:
             solve_cones(rows, report, trace);
         }
         store(rows);
-        certify(rows, report);
+        certify(rows);
     }
 
     /// Hypothesis, solution, check, until all hold or a set of conditions comes back; the first half of the trials
@@ -173,11 +125,10 @@ private:
         double fastest = 0;
         for (PatchPoint& c : p.points) {
             approaches |= normal_velocity(free, c) < c.target;
-            fastest = std::fmax(fastest, std::hypot(slip_x(p.u0, c), slip_y(p.u0, c)));
+            fastest = larger(fastest, norm(slip_x(p.u0, c), slip_y(p.u0, c)));
         }
-        for (PatchPoint& c : p.points) c.share = !impact && std::hypot(slip_x(p.u0, c), slip_y(p.u0, c)) > p.stops_below ? 0.5 : 0.0;
-        const double* own = B_ + g.row * n_ + g.row;
-        p.free_twist = own[5 * n_ + 5] * p.size * p.size < 1e-10 * (own[0] + own[n_ + 1] + own[2 * n_ + 2]);
+        for (PatchPoint& c : p.points) c.share = !impact && norm(slip_x(p.u0, c), slip_y(p.u0, c)) > p.stops_below ? 0.5 : 0.0;
+        p.free_twist = own_response(g, 5) * p.size * p.size < 1e-10 * (own_response(g, 0) + own_response(g, 1) + own_response(g, 2));
         p.kind = p.shape;
         if (p.kind == Shape2::line) p.i = p.hull[0], p.j = p.hull[1];
         p.bearing.assign(p.points.size(), 1);
@@ -204,7 +155,7 @@ private:
         for (std::size_t k = 0; k < p.points.size() && p.grip != Grip::stick; ++k) {
             const PatchPoint& before = points_[memory->points + k];
             PatchPoint& c = p.points[k];
-            c.pressure = std::fmax(0.0, before.pressure), c.speed = std::fmax(1e-9, before.speed);
+            c.pressure = larger(0.0, before.pressure), c.speed = larger(1e-9, before.speed);
             if (c.share == 0) c.dx = before.dx, c.dy = before.dy;
         }
     }
@@ -241,9 +192,9 @@ private:
     /// Slip along the motion; where there is none, against the friction that stuck.
     static void start_slip(Patch& p) {
         p.slid_again = true;
-        const double f = std::hypot(p.w[0], p.w[1]);
+        const double f = norm(p.w[0], p.w[1]);
         for (PatchPoint& c : p.points) {
-            const double x = slip_x(p.u0, c), y = slip_y(p.u0, c), speed = std::hypot(x, y);
+            const double x = slip_x(p.u0, c), y = slip_y(p.u0, c), speed = norm(x, y);
             if (speed > 1e-9) c.dx = x / speed, c.dy = y / speed;
             else if (f > 0) c.dx = -p.w[0] / f, c.dy = -p.w[1] / f;
             else c.dx = 1, c.dy = 0;
@@ -257,165 +208,10 @@ private:
         const Cop cop = cop_of(p.w);
         const double turn = p.kind == Shape2::point ? 0.0 : friction_turn(p, cop);
         for (PatchPoint& c : p.points) {
-            const double x = -p.w[0] + turn * (c.y - cop.y), y = -p.w[1] - turn * (c.x - cop.x), length = std::hypot(x, y);
+            const double x = -p.w[0] + turn * (c.y - cop.y), y = -p.w[1] - turn * (c.x - cop.x), length = norm(x, y);
             if (length > 0) c.dx = x / length, c.dy = y / length;
-            c.speed = std::fmax(1e-6, 0.5 * std::hypot(slip_x(p.u0, c), slip_y(p.u0, c)));
-            c.pressure = std::fmax(0.0, c.pressure);
-        }
-    }
-
-    /// Impulses and motions of the present hypothesis: D B E z = D (target - u_free) ([DF03] eq. 17); friction that slips
-    /// follows by Newton's steps.
-    void solve_hypothesis(RowSystem& rows) {
-        constexpr int most_turns = 20;
-        for (int turns = 0;; ++turns) {
-            assemble(rows);
-            for (int i = 0; i < k_; ++i)  // forces are found as a correction: what the motion leaves open stays as it was
-                for (int j = 0; j < k_; ++j) rhs_[static_cast<std::size_t>(i)] -= A_[static_cast<std::size_t>(i * k_ + j)] * z0_[static_cast<std::size_t>(j)];
-            solve_rows(A_.data(), rhs_.data(), k_, z_.data(), columns_);
-            for (int i = 0; i < k_; ++i) z_[static_cast<std::size_t>(i)] += z0_[static_cast<std::size_t>(i)];
-            apply(rows);
-            double change = 0;
-            for (std::size_t m = 0; m < members_.size(); ++m) {
-                const Group& g = group(rows, m);
-                if (g.kind != GroupKind::patch) continue;
-                Patch& p = patches[static_cast<std::size_t>(g.index)];
-                if ((p.grip != Grip::slip && p.grip != Grip::pivot) || p.material.mu_d <= 0) continue;
-                std::copy(w_.begin() + g.row, w_.begin() + g.row + 6, p.w);
-                if (!(p.w[2] > 0)) continue;
-                const Vec<char>& before = (bearing_before_ = p.bearing);
-                share_pressure(p);
-                if (p.kind == Shape2::face && before != p.bearing && turns < most_turns / 2) change = 1;
-                const double turned = turn_slip(p, u_.data() + g.row);
-                change = std::fmax(change, turned);
-                p.turned = turned;
-            }
-            if (change < 1e-11 || turns >= most_turns) break;
-        }
-    }
-    void assemble(RowSystem& rows) {
-        k_ = 0;
-        for (std::size_t m = 0; m < members_.size(); ++m) {
-            const Group& g = group(rows, m);
-            if (g.kind == GroupKind::patch) {
-                Patch& p = patches[static_cast<std::size_t>(g.index)];
-                basis(p);
-                k_ += p.k;
-            } else {
-                k_ += g.kind == GroupKind::loop ? g.rows : stops[static_cast<std::size_t>(g.index)].on;
-            }
-        }
-        const auto k = static_cast<std::size_t>(k_);
-        A_.resize(k * k), rhs_.resize(k), z_.resize(k), BE_.resize(static_cast<std::size_t>(n_) * k);
-        z0_.resize(k);
-        int c = 0;
-        for (std::size_t m = 0; m < members_.size(); ++m) {  // BE, column by column
-            const Group& g = group(rows, m);
-            const int count = columns_of(g);
-            if (count > 0) coordinates(g, base_.data() + g.row, z0_.data() + c);
-            for (int j = 0; j < count; ++j, ++c) {
-                const Few e(column_of(g, j), g.rows);
-                for (int r = 0; r < n_; ++r) BE_[static_cast<std::size_t>(r * k_ + c)] = e.times(B_ + r * n_ + g.row, 1);
-            }
-        }
-        int row = 0;
-        for (std::size_t m = 0; m < members_.size(); ++m) {
-            const Group& g = group(rows, m);
-            const int count = columns_of(g);
-            for (int j = 0; j < count; ++j, ++row) {
-                const double* d = motion_of(g, j);
-                double r = 0;
-                if (slipping(g, j)) {
-                    const Patch& p = patches[static_cast<std::size_t>(g.index)];
-                    r = -p.s0[j];
-                    for (int i = 0; i < 6; ++i) r -= d[i] * u_free_[static_cast<std::size_t>(g.row + i)];
-                } else {
-                    for (int i = 0; i < g.rows; ++i) r += d[i] * (wanted(g, i) - u_free_[static_cast<std::size_t>(g.row + i)]);
-                }
-                rhs_[static_cast<std::size_t>(row)] = r;
-                const Few few(d, g.rows);
-                for (int col = 0; col < k_; ++col) A_[static_cast<std::size_t>(row * k_ + col)] = few.times(BE_.data() + g.row * k_ + col, k_);
-                if (slipping(g, j))
-                    for (int i = 0; i < count; ++i) A_[static_cast<std::size_t>(row * k_ + row - j + i)] += patches[static_cast<std::size_t>(g.index)].S[j * count + i];
-            }
-        }
-    }
-    /// z of a wrench w = E z.
-    void coordinates(const Group& g, const double* w, double* z) const {
-        if (g.kind != GroupKind::patch) {
-            std::copy(w, w + columns_of(g), z);
-            return;
-        }
-        const Patch& p = patches[static_cast<std::size_t>(g.index)];
-        *z++ = w[2];
-        if (p.kind == Shape2::face) {
-            *z++ = w[3], *z++ = w[4];
-        } else if (p.kind == Shape2::line) {
-            const PatchPoint &a = p.points[static_cast<std::size_t>(p.i)], &b = p.points[static_cast<std::size_t>(p.j)];
-            const double ex = b.x - a.x, ey = b.y - a.y, s = (ex * (-w[4] - a.x * w[2]) + ey * (w[3] - a.y * w[2])) / (ex * ex + ey * ey);
-            z[-1] -= s, *z++ = s;
-        }
-        if (p.grip == Grip::slip && p.material.mu_d <= 0) return;
-        double t[3] = {w[0], w[1], w[5]};
-        if (p.grip == Grip::pivot) {
-            const PatchPoint& c = p.points[static_cast<std::size_t>(p.pivot)];
-            *z++ = c.fx, *z++ = c.fy;
-            add_tangential(t, c, -c.fx, -c.fy);
-        }
-        *z++ = t[0], *z++ = t[1];
-        if (p.kind != Shape2::point || p.grip != Grip::stick) *z = t[2];
-    }
-    /// The entries of a short vector that are not zero: most conditions hold single motions.
-    struct Few {
-        int count = 0, at[most_rows];
-        double value[most_rows];
-        Few(const double* x, int n) {
-            for (int i = 0; i < n; ++i)
-                if (x[i] != 0) at[count] = i, value[count++] = x[i];
-        }
-        double times(const double* x, int stride) const {
-            double s = 0;
-            for (int i = 0; i < count; ++i) s += value[i] * x[at[i] * stride];
-            return s;
-        }
-    };
-    bool slipping(const Group& g, int j) const { return g.kind == GroupKind::patch && j >= patches[static_cast<std::size_t>(g.index)].held; }
-    int columns_of(const Group& g) const {
-        if (g.kind == GroupKind::patch) return patches[static_cast<std::size_t>(g.index)].k;
-        return g.kind == GroupKind::loop ? g.rows : stops[static_cast<std::size_t>(g.index)].on;
-    }
-    static const double* unit(int j) {
-        static constexpr double e[most_rows][most_rows] = {{1, 0, 0, 0, 0, 0}, {0, 1, 0, 0, 0, 0}, {0, 0, 1, 0, 0, 0}, {0, 0, 0, 1, 0, 0}, {0, 0, 0, 0, 1, 0}, {0, 0, 0, 0, 0, 1}};
-        return e[j];
-    }
-    const double* column_of(const Group& g, int j) const { return g.kind == GroupKind::patch ? patches[static_cast<std::size_t>(g.index)].E + 6 * j : unit(j); }
-    const double* motion_of(const Group& g, int j) const { return g.kind == GroupKind::patch ? patches[static_cast<std::size_t>(g.index)].D + 6 * j : unit(j); }
-    double wanted(const Group& g, int i) const {
-        if (g.kind == GroupKind::patch) return patches[static_cast<std::size_t>(g.index)].target[i];
-        if (g.kind == GroupKind::stop) return stops[static_cast<std::size_t>(g.index)].target;
-        return loop_target[static_cast<std::size_t>(loop_row[static_cast<std::size_t>(g.index)] + i)];
-    }
-    /// w = E z, u = u_free + B w
-    void apply(RowSystem& rows) {
-        int c = 0;
-        std::fill(w_.begin(), w_.end(), 0.0);
-        for (std::size_t m = 0; m < members_.size(); ++m) {
-            const Group& g = group(rows, m);
-            const int count = columns_of(g);
-            for (int j = 0; j < count; ++j, ++c)
-                for (int r = 0; r < g.rows; ++r) w_[static_cast<std::size_t>(g.row + r)] += column_of(g, j)[r] * z_[static_cast<std::size_t>(c)];
-            if (g.kind == GroupKind::patch) {  // the friction of a point that sticks while others slip
-                Patch& p = patches[static_cast<std::size_t>(g.index)];
-                if (p.grip == Grip::pivot) p.points[static_cast<std::size_t>(p.pivot)].fx = z_[static_cast<std::size_t>(c - 5)], p.points[static_cast<std::size_t>(p.pivot)].fy = z_[static_cast<std::size_t>(c - 4)];
-            }
-        }
-        respond_all();
-    }
-    void respond_all() {
-        for (int r = 0; r < n_; ++r) {
-            double s = u_free_[static_cast<std::size_t>(r)];
-            for (int i = 0; i < n_; ++i) s += B_[r * n_ + i] * w_[static_cast<std::size_t>(i)];
-            u_[static_cast<std::size_t>(r)] = s;
+            c.speed = larger(1e-6, 0.5 * norm(slip_x(p.u0, c), slip_y(p.u0, c)));
+            c.pressure = larger(0.0, c.pressure);
         }
     }
 
@@ -452,7 +248,7 @@ private:
         double largest = least_force_;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
-            if (g.kind != GroupKind::loop) largest = std::fmax(largest, std::fabs(w_[static_cast<std::size_t>(g.row + normal_row(g))]));
+            if (g.kind != GroupKind::loop) largest = larger(largest, std::fabs(w_[static_cast<std::size_t>(g.row + normal_row(g))]));
         }
         return largest;
     }
@@ -494,14 +290,14 @@ private:
                     }
                     double moves = 0;  // held by others that go on: its own friction does not decide
                     for (const PatchPoint& c : p.points)
-                        if (c.pressure > 0) moves = std::fmax(moves, creep(p, c, u));
+                        if (c.pressure > 0) moves = larger(moves, creep(p, c, u));
                     if (moves > 0) return *amount = moves, Check::friction;
                 } else if (p.material.mu_d > 0 && p.turned > 1e-7) {
                     return *amount = p.turned * w[2] / force_scale_, Check::direction;
                 }
                 if (p.grip == Grip::pivot) {
                     const PatchPoint& c = p.points[static_cast<std::size_t>(p.pivot)];
-                    const double over = std::hypot(c.fx, c.fy) - p.material.mu_s * (1 + friction_tolerance) * c.pressure;
+                    const double over = norm(c.fx, c.fy) - p.material.mu_s * (1 + friction_tolerance) * c.pressure;
                     if (over > force_tolerance * force_scale_) return *amount = over / force_scale_, Check::friction;
                     if (creep(p, c, u) > 0) return *amount = creep(p, c, u), Check::friction;
                 }
@@ -521,14 +317,15 @@ private:
         }
         return Check::none;
     }
+    static bool may_slip(const Patch& p) { return p.material.mu_d <= most_friction; }
     static bool bears(const Patch& p, int i) {
         if (p.grip == Grip::off) return false;
         return p.kind == Shape2::face || i == p.i || (p.kind == Shape2::line && i == p.j);
     }
     static double outside_line(const Patch& p, const Cop& c) {
         const PatchPoint &a = p.points[static_cast<std::size_t>(p.i)], &b = p.points[static_cast<std::size_t>(p.j)];
-        const double ex = b.x - a.x, ey = b.y - a.y, l = std::hypot(ex, ey), s = ((c.x - a.x) * ex + (c.y - a.y) * ey) / l;
-        return std::fmax(0.0, std::fmax(-s, s - l));
+        const double ex = b.x - a.x, ey = b.y - a.y, l = norm(ex, ey), s = ((c.x - a.x) * ex + (c.y - a.y) * ey) / l;
+        return larger(0.0, larger(-s, s - l));
     }
 
     /// The next condition ([DF03] Table II; [CC00] 4.4 for what becomes of the pressure).
@@ -541,7 +338,7 @@ private:
         p.stuck |= p.grip == Grip::stick;
         switch (failed) {
             case Check::normal_force:  // [DF03] Table II: it may push when it slips; then it parts
-                if (p.material.mu_s > 0 && !p.slid_again) p.grip = Grip::slip, start_slip(p);
+                if (p.material.mu_s > 0 && !p.slid_again && may_slip(p)) p.grip = Grip::slip, start_slip(p);
                 else p.grip = Grip::off;
                 break;
             case Check::pressure: {  // [CC00] 4.4 (2): the nearest corner or side of the hull bears
@@ -552,7 +349,7 @@ private:
                     p.kind = o.j < 0 ? Shape2::point : Shape2::line;
                 } else {
                     const PatchPoint &a = p.points[static_cast<std::size_t>(p.i)], &b = p.points[static_cast<std::size_t>(p.j)];
-                    if (std::hypot(c.x - b.x, c.y - b.y) < std::hypot(c.x - a.x, c.y - a.y)) p.i = p.j;
+                    if (norm(c.x - b.x, c.y - b.y) < norm(c.x - a.x, c.y - a.y)) p.i = p.j;
                     p.kind = Shape2::point;
                 }
                 if (p.grip == Grip::pivot) p.grip = Grip::slip;
@@ -586,7 +383,8 @@ private:
             case Check::approach:
                 if (bears(p, point)) break;
                 if (p.grip == Grip::off) {
-                    p.grip = p.material.mu_s > 0 && !p.stuck ? Grip::stick : Grip::slip;
+                    if (p.shape != Shape2::point) p.stuck = p.slid = p.slid_again = p.pivoted = false;  // this point alone has not been tried
+                    p.grip = (p.material.mu_s > 0 && !p.stuck) || !may_slip(p) ? Grip::stick : Grip::slip;
                     p.kind = Shape2::point, p.i = point;
                 } else if (p.kind == Shape2::point) {
                     p.kind = Shape2::line, p.j = point;
@@ -650,7 +448,7 @@ private:
             for (const PatchPoint& c : p.points) {
                 // slip is the motion at the end less that of sticking, or with the motion at the start (twice the mean)
                 const double x = c.share > 0 ? slip_x(p.u0, c) : -c.rest_x, y = c.share > 0 ? slip_y(p.u0, c) : -c.rest_y;
-                cones_.add_point(c.x, c.y, std::fmin(p.material.mu_d, most_friction), c.target, x, y);
+                cones_.add_point(c.x, c.y, smaller(p.material.mu_d, most_friction), c.target, x, y);
             }
         }
     }
@@ -667,8 +465,8 @@ private:
                 const double x = slip_x(u, c), y = slip_y(u, c);
                 if (c.share > 0) {
                     if (x * slip_x(p.u0, c) + y * slip_y(p.u0, c) < 0) c.share = 0, any = true;
-                } else if (creep(p, c, u) == 0 && c.rest_x == slip_x(p.target, c) && c.rest_y == slip_y(p.target, c) && std::hypot(x - c.rest_x, y - c.rest_y) > velocity_tolerance &&
-                           std::hypot(c.fx, c.fy) > 0.999 * p.material.mu_d * c.pressure && c.pressure > force_tolerance * least_force_) {
+                } else if (creep(p, c, u) == 0 && c.rest_x == slip_x(p.target, c) && c.rest_y == slip_y(p.target, c) && norm(x - c.rest_x, y - c.rest_y) > velocity_tolerance &&
+                           norm(c.fx, c.fy) > 0.999 * p.material.mu_d * c.pressure && c.pressure > force_tolerance * least_force_) {
                     c.rest_x = x, c.rest_y = y, any = true;
                 }
             }
@@ -699,7 +497,7 @@ private:
     /// What the points found, as conditions of their contacts.
     void hypothesis_of_points(RowSystem& rows) {
         double scale = least_force_;
-        for (const Vec3<double>& f : forces_) scale = std::fmax(scale, f.z);
+        for (const Vec3<double>& f : forces_) scale = larger(scale, f.z);
         std::size_t at = 0;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
@@ -717,10 +515,10 @@ private:
                 if (f.z <= 1e-9 * scale) continue;
                 if (bearing++ == 0) p.i = static_cast<int>(i);
                 p.j = static_cast<int>(i);
-                const double friction = std::hypot(f.x, f.y);
+                const double friction = norm(f.x, f.y);
                 if (friction > 0) c.dx = -f.x / friction, c.dy = -f.y / friction;
                 const Slip s = slip_of(p, c, u_.data() + g.row);
-                c.speed = std::fmax(1e-9, std::hypot(s.x, s.y));
+                c.speed = larger(1e-9, norm(s.x, s.y));
                 if (friction < p.material.mu_d * f.z * (1 - 1e-6) || creep(p, c, u_.data() + g.row) == 0) p.pivot = static_cast<int>(i), ++sticking;
             }
             if (bearing > 0) p.grip = sticking == bearing ? Grip::stick : sticking == 1 ? Grip::pivot : sticking == 0 ? Grip::slip : Grip::stick;
@@ -745,28 +543,28 @@ private:
         }
     }
     /// Residuals of all conditions of the island, whoever found the solution.
-    void certify(RowSystem& rows, StepReport& report) {
-        Certificate& c = report.certificate;
+    void certify(RowSystem& rows) {
+        Certificate& c = certificate;
         const double scale = largest_force(rows);
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
             const double *w = w_.data() + g.row, *u = u_.data() + g.row;
             if (g.kind == GroupKind::stop) {
                 const StopState& s = stops[static_cast<std::size_t>(g.index)];
-                c.normal_force = std::fmax(c.normal_force, -w[0] / scale);
-                c.approach = std::fmax(c.approach, s.target - u[0]);
-                c.complementarity = std::fmax(c.complementarity, w[0] / scale * std::fabs(u[0] - s.target));
+                c.normal_force = larger(c.normal_force, -w[0] / scale);
+                c.approach = larger(c.approach, s.target - u[0]);
+                c.complementarity = larger(c.complementarity, w[0] / scale * std::fabs(u[0] - s.target));
             }
             if (g.kind != GroupKind::patch) continue;
             Patch& p = patches[static_cast<std::size_t>(g.index)];
-            c.normal_force = std::fmax(c.normal_force, -w[2] / scale);
-            for (const PatchPoint& q : p.points) c.approach = std::fmax(c.approach, q.target - normal_velocity(u, q));
+            c.normal_force = larger(c.normal_force, -w[2] / scale);
+            for (const PatchPoint& q : p.points) c.approach = larger(c.approach, q.target - normal_velocity(u, q));
             if (!(w[2] > 1e-9 * scale)) continue;
             const double share = w[2] / scale;
             const Cop cop = cop_of(w);
-            c.pressure = std::fmax(c.pressure, share * outside_hull(p, cop).distance);
+            c.pressure = larger(c.pressure, share * outside_hull(p, cop).distance);
             double opening = u[2] - p.target[2] + (u[3] - p.target[3]) * cop.y - (u[4] - p.target[4]) * cop.x;  // where the force acts
-            c.complementarity = std::fmax(c.complementarity, share * std::fabs(opening));
+            c.complementarity = larger(c.complementarity, share * std::fabs(opening));
             if (p.by_points) {
                 certify_points(p, u, share / w[2], c);
                 continue;
@@ -779,21 +577,20 @@ private:
                 if (!sticks) q.fx = -p.material.mu_d * q.pressure * q.dx, q.fy = -p.material.mu_d * q.pressure * q.dy;
                 add_tangential(left, q, -q.fx, -q.fy);
             }
-            c.dissipation = std::fmax(c.dissipation, share * (std::hypot(left[0], left[1]) + (p.free_twist ? 0.0 : std::fabs(left[2]) / std::fmax(p.size, 1e-3))) / w[2]);
+            c.dissipation = larger(c.dissipation, share * (norm(left[0], left[1]) + (p.free_twist ? 0.0 : std::fabs(left[2]) / larger(p.size, 1e-3))) / w[2]);
             certify_points(p, u, share / w[2], c);
         }
-        report.valid &= c.normal_force < 1e-6 && c.approach < 1e-6 && c.complementarity < 1e-6 && c.cone < 1e-6 && c.dissipation < 1e-5 && c.pressure < 1e-6;
     }
 
     /// Each point: friction within the cone, at its bound where the point slips, and against the slip.
     static void certify_points(const Patch& p, const double* u, double per_force, Certificate& c) {
         for (const PatchPoint& q : p.points) {
-            const double f = std::hypot(q.fx, q.fy);
-            c.cone = std::fmax(c.cone, per_force * (f - p.material.mu_s * q.pressure) / std::fmax(1.0, p.material.mu_s));
+            const double f = norm(q.fx, q.fy);
+            c.cone = larger(c.cone, per_force * (f - p.material.mu_s * q.pressure) / larger(1.0, p.material.mu_s));
             const Slip m = slip_of(p, q, u);
-            const double speed = std::fmax(1e-300, std::hypot(m.x, m.y)), limit = p.material.mu_d * std::fmax(0.0, q.pressure);
+            const double speed = larger(1e-300, norm(m.x, m.y)), limit = p.material.mu_d * larger(0.0, q.pressure);
             const double end = creep(p, q, u);
-            c.dissipation = std::fmax(c.dissipation, per_force * std::hypot(q.fx + limit * m.x / speed, q.fy + limit * m.y / speed) * std::fmin(1.0, end / slow) / std::fmax(1.0, p.material.mu_d));
+            c.dissipation = larger(c.dissipation, per_force * norm(q.fx + limit * m.x / speed, q.fy + limit * m.y / speed) * smaller(1.0, end / slow) / larger(1.0, p.material.mu_d));
         }
     }
 
@@ -801,18 +598,11 @@ private:
     Vec<StopMemory> stop_memory_;
     Vec<PatchPoint> points_;
     Vec<double> loop_memory_;
-    int n_ = 0, k_ = 0;
     double force_scale_ = 1, least_force_ = 0;
-    Vec<int> order_, island_, members_, columns_;
-    double* B_ = nullptr;
-    Vec<Island> islands_;
-    Vec<double> store_, u_free_, u_, w_, A_, BE_, rhs_, z_, z0_;
-    Vec<char> bearing_before_;
     Vec<std::uint64_t> tried_;
     struct Failure { std::size_t member; Check check; double amount; int point; };
     Vec<Failure> failures_;
     Vec<Vec3<double>> forces_;
-    Vec<double> base_;
     ConeSolver cones_;
 };
 

@@ -37,7 +37,7 @@ public:
         for (int part = 0; left > 0; ++part) {
             elapsed_ = h - left;
             impact(q, v, h);
-            double t = left, low = 0;
+            double t = left;
             std::copy(q, q + nq_, q_start_.begin()), std::copy(v, v + nv_, v_start_.begin());
             gap_start_ = detector_.gap, found_start_ = detector_.found;
             curved_before_ = curved_error_;
@@ -46,18 +46,22 @@ public:
                 smooth(t, h, q_start_.data(), v_start_.data(), tau, external, gravity, q, v);
                 place_bodies(q);
                 detector_.look(poses_.data(), margin);
-                const double shorter = part + 1 < most_parts && attempt < 12 ? first_touch(t, low, q) : t;
-                if (shorter >= t) break;
-                t = shorter;
+                const bool may_divide = part + 1 < most_parts && attempt < 12;
+                double shorter = may_divide ? first_touch(t, q) : t;
+                if (may_divide && !(solver_.certificate.holds() && passes_agree_) && t > h / most_halves) shorter = smaller(shorter, 0.5 * t);  // another problem
+                if (shorter >= t && may_divide && t < left && attempt < 9) shorter = almost_touch(t, h, q);
+                if (shorter == t) break;
+                t = smaller(shorter, left);
             }
             if (t < left) ++report.splits;
             left = t < left ? left - t : 0.0;
+            report.certificate.include(solver_.certificate);
             touch(q, v);
             solver_.remember();
             keep_forces(t, h);
         }
         for (const Found& f : detector_.found)
-            if (f.touches) report.penetration = std::fmax(report.penetration, -f.gap);
+            if (f.touches) report.penetration = larger(report.penetration, -f.gap);
         q_seen_.assign(q, q + nq_), v_seen_.assign(v, v + nv_);
     }
 
@@ -66,7 +70,7 @@ public:
         q_seen_.clear();
         look_at(q, v);
         double deepest = 0;
-        for (const Found& f : detector_.found) deepest = std::fmax(deepest, -f.gap);
+        for (const Found& f : detector_.found) deepest = larger(deepest, -f.gap);
         gather(poses_.data());
         for (std::size_t i = 0; i < solver_.patch_count; ++i) std::fill(solver_.patches[i].w, solver_.patches[i].w + 6, 0.0), solver_.patches[i].grip = Grip::off;
         h_ = 1;
@@ -79,7 +83,7 @@ public:
         const Patch& p = solver_.patches[static_cast<std::size_t>(index)];
         ContactReport r{p.link_a, p.link_b, p.condition(), p.frame, {}, p.frame.p, {p.u[0], p.u[1], p.u[5]}, INFINITY, static_cast<int>(p.points.size())};
         for (int i = 0; i < 6; ++i) r.wrench[i] = p.w[i] / h_;
-        for (const PatchPoint& c : p.points) r.gap = std::fmin(r.gap, c.gap);
+        for (const PatchPoint& c : p.points) r.gap = smaller(r.gap, c.gap);
         if (p.w[2] > 0) {
             const Cop c = cop_of(p.w);
             r.cop = p.frame.p + p.frame.R * Vec3<double>{c.x, c.y, 0};
@@ -102,7 +106,10 @@ private:
     static constexpr double push_out = 0.1;     // share of a penetration that a step takes back,
     static constexpr double push_out_time = 1e-3;  // or that this time does, when steps are shorter [s]
     static constexpr double negligible = 1e-7;  // change of velocity products [1/s^2] that a second pass would correct: 1e-10 of g in a step
+    static constexpr int most_passes = 5;       // more than two where the second finds contacts that do something else
     static constexpr int most_bends = 8;        // corrections of a step that ends beyond a limit on several freedoms
+    static constexpr double shortest_part = 1e-2;  // of a step, where it is divided at a touch-down
+    static constexpr double most_halves = 32;   // a step whose contacts have no valid solution, or none that its own velocity products lead to, is halved, down to this share
     static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
 
     bool same_state(const double* q, const double* v) const {
@@ -144,14 +151,14 @@ private:
         for (std::size_t i = 0; i < curved_error_.size(); ++i) curved_touched_[i] = curved_error_[i] >= -stop_reach;
     }
     /// A shorter time at which the first new contact touches, or t if nothing went too deep.
-    double first_touch(double t, double& low, const double* q) {
+    double first_touch(double t, const double* q) {
         double best = t;
         auto consider = [&](double before, double after, double deep) {
             if (after >= -deep) return;
             if (!(before > 0)) before = deep;
             double share = std::isfinite(before) ? before / (before - after) : 0.5;
-            const double time = low + (t - low) * std::fmin(0.98, std::fmax(0.02, share));
-            best = std::fmin(best, time);
+            const double time = t * smaller(0.98, larger(0.02, share));
+            best = smaller(best, time);
         };
         bool started = false;
         for (const Found& f : detector_.found) {
@@ -175,6 +182,23 @@ private:
         return best;
     }
 
+    /// A little later than t, where something is about to touch: what is left would be a part too short for its forces to
+    /// tell from the error of the velocities; else t.
+    double almost_touch(double t, double h, const double* q) {
+        double best = t + shortest_part * h;
+        auto consider = [&](double before, double after, double near) {
+            if (after > near && before > after && std::isfinite(before)) best = smaller(best, t + t * after / (before - after));
+        };
+        for (const Found& f : detector_.found)
+            if (!detector_.touched[static_cast<std::size_t>(f.key)]) consider(gap_start_[static_cast<std::size_t>(f.key)], f.gap, options.accept);
+        for (std::size_t i = 0; i < scene_.stops.size(); ++i) {
+            const Stop& s = scene_.stops[i];
+            if (!stop_touched_[2 * i]) consider(q_start_[static_cast<std::size_t>(s.iq)] - s.lower, q[s.iq] - s.lower, stop_reach);
+            if (!stop_touched_[2 * i + 1]) consider(s.upper - q_start_[static_cast<std::size_t>(s.iq)], s.upper - q[s.iq], stop_reach);
+        }
+        return best < t + shortest_part * h ? best : t;
+    }
+
     /// Patches of what touches, at the bodies' poses X: points of one pair of bodies with one normal.
     void gather(const Placement<double>* X) {
         solver_.patch_count = 0;
@@ -190,7 +214,7 @@ private:
             if (!patch) {
                 if (solver_.patch_count == solver_.patches.size()) solver_.patches.emplace_back();
                 patch = &solver_.patches[solver_.patch_count++];
-                patch->a = f.a, patch->b = f.b, patch->link_a = f.link_a, patch->link_b = f.link_b, patch->material = f.material;
+                patch->a = f.a, patch->b = f.b, patch->middle = f.middle, patch->moved = f.moved, patch->link_a = f.link_a, patch->link_b = f.link_b, patch->material = f.material;
                 const Vec3<double> t = across(n), s = cross(n, t);
                 patch->frame = {{t.x, s.x, n.x, t.y, s.y, n.y, t.z, s.z, n.z}, at};
                 patch->surface = f.b < 0 ? tmul(patch->frame.R, f.velocity) : Vec3<double>{0, 0, 0};
@@ -199,7 +223,7 @@ private:
             }
             const Vec3<double> r = tmul(patch->frame.R, at - patch->frame.p);
             bool known = false;
-            for (const PatchPoint& c : patch->points) known |= std::hypot(c.x - r.x, c.y - r.y) < 1e-6;
+            for (const PatchPoint& c : patch->points) known |= norm(c.x - r.x, c.y - r.y) < 1e-6;
             if (!known) patch->points.push_back({r.x, r.y, f.gap, f.radius > 0 ? f.radius : f.rim_radius, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, {0, 0, 0}});
         }
         for (std::size_t i = 0; i < solver_.patch_count; ++i) {  // the origin among the points
@@ -246,7 +270,7 @@ private:
                 if (!stop_touched_[2 * i + static_cast<std::size_t>(side)]) continue;
                 const double sign = side ? -1.0 : 1.0;
                 rows_.add_stop(static_cast<int>(solver_.stops.size()), body_of_[static_cast<std::size_t>(s.iv)], s.iv, sign);
-                solver_.stops.push_back({static_cast<int>(i), sign, 0, 0, sign * v[s.iv], false, 0, 0});
+                solver_.stops.push_back({static_cast<int>(i), sign, 0, sign * v[s.iv], false, 0, 0});
             }
         }
         add_curved_stops(q, v);
@@ -272,7 +296,7 @@ private:
             g.kind = GroupKind::stop, g.index = static_cast<int>(solver_.stops.size());
             double u0;
             rows_.velocity(g, v, &u0);
-            solver_.stops.push_back({static_cast<int>(scene_.stops.size() + i), 1.0, 0, 0, u0, false, 0, 0});
+            solver_.stops.push_back({static_cast<int>(scene_.stops.size() + i), 1.0, 0, u0, false, 0, 0});
         }
     }
     /// Limits on several freedoms bend over a step: where one that pushes ends beyond, it must push more. True if any does.
@@ -305,8 +329,8 @@ private:
         body_motions(tree_, {q_mid_.data(), 0}, {v, 0}, motions_.data());
         for (std::size_t i = 0; i < poses_.size(); ++i) poses_[i] = motions_[i].X;
         gather_again(poses_.data(), t, h, q, v);
-        for (int pass = 0; pass < 2; ++pass) {
-            // forces at the middle; in the second pass the velocity products of the mean velocity
+        for (int pass = 0; pass < most_passes; ++pass) {
+            // forces at the middle; from the second pass on with the velocity products of the mean velocity
             const double* v_at = pass == 0 ? v : v_mean_.data();
             rnea<double>(tree_, {q_mid_.data(), 0}, {v_at, 0}, {nullptr, 0}, {external, 0}, g, rnea_.data(), {bias_.data(), 0});
             for (std::size_t i = 0; i < nv_; ++i) free_[i] = t * ((tau ? tau[i] : 0.0) - bias_[i]);
@@ -314,13 +338,15 @@ private:
             inertia_.solve(free_.data());
             for (std::size_t i = 0; i < nv_; ++i) v_new_[i] = v[i] + free_[i];
             solver_.impact = false;
-            solver_.solve(tree_, rows_, inertia_, pass == 1, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
-            double speed = 0, change = 0;
+            solver_.solve(tree_, rows_, inertia_, pass > 0, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
+            double speed = 0, change = 0, other = 0;
             for (std::size_t i = 0; i < nv_; ++i) {
-                v_mean_[i] = 0.5 * (v[i] + v_new_[i]);
-                speed = std::fmax(speed, std::fabs(v_mean_[i])), change = std::fmax(change, std::fabs(v_new_[i] - v[i]));
+                const double mean = 0.5 * (v[i] + v_new_[i]);
+                speed = larger(speed, std::fabs(mean)), change = larger(change, std::fabs(v_new_[i] - v[i])), other = larger(other, std::fabs(mean - v_at[i]));
+                v_mean_[i] = mean;
             }
-            if (speed * change < negligible) break;  // velocity products hardly change
+            passes_agree_ = speed * change < negligible || (pass > 0 && other < 0.1 * change);  // velocity products hardly change
+            if (passes_agree_) break;
         }
         integrate(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
         for (int again = 0; again < most_bends && straighten(t); ++again) {
@@ -341,6 +367,7 @@ private:
         }
     }
     void gather_again(const Placement<double>* X, double t, double h, const double* q, const double* v) {
+        detector_.follow(X);
         gather(X);
         make_rows(q_mid_.data(), v, motions_.data(), X);
         for (std::size_t i = 0; i < solver_.patch_count; ++i) {
@@ -348,10 +375,11 @@ private:
             // the motion at the end of the step that keeps the contact: velocity products of the second half, and what
             // takes a penetration back ([CC00] eq. 20b)
             for (int r = 0; r < 6; ++r) p.target[r] = -0.5 * t * p.bias[r];
+            if (p.points.size() == 1 && std::isfinite(p.middle) && t > 0.1 * h) follow_point(p, t);
             double total[3] = {0, 0, 0};
             Sym3<double> G{0, 0, 0, 0, 0, 0};
             for (const PatchPoint& c : p.points) {
-                const double lift = -push_out * c.gap / std::fmax(h, push_out_time), y = c.y, x = -c.x;
+                const double lift = -push_out * c.gap / larger(h, push_out_time), y = c.y, x = -c.x;
                 total[0] += lift, total[1] += lift * y, total[2] += lift * x;
                 G += Sym3<double>{1, y, x, y * y, y * x, x * x};
             }
@@ -362,7 +390,7 @@ private:
                 p.target[2] += total[0] / static_cast<double>(p.points.size());
             }
             for (PatchPoint& c : p.points) c.target = normal_velocity(p.target, c);
-            p.stops_below = 5 * p.material.mu_s * std::fmax(g_, 1.0) * t;
+            p.stops_below = 5 * p.material.mu_s * larger(g_, 1.0) * t;
         }
         for (StopState& s : solver_.stops) {
             const auto i = static_cast<std::size_t>(s.stop), plain = scene_.stops.size();
@@ -370,10 +398,21 @@ private:
             if (i < plain) gap = s.sign > 0 ? q[scene_.stops[i].iq] - scene_.stops[i].lower : scene_.stops[i].upper - q[scene_.stops[i].iq];
             else gap = -curved_before_[i - plain], rest = 0.5 * t * curved_product_[i - plain];
             // ends exactly at the stop; a joint that is far outside may come back but is not thrown
-            s.target = gap < -10 * stop_reach ? rest : std::fmin(-s.u0 - 2 * gap / t, rest + std::fmax(0.0, -2 * gap / t));
+            s.target = gap < -10 * stop_reach ? rest : smaller(-s.u0 - 2 * gap / t, rest + larger(0.0, -2 * gap / t));
         }
         for (std::size_t r = 0; r < solver_.loop_target.size() && loops; ++r) solver_.loop_target[r] = -0.5 * t * loop_rate_[r];
     }
+
+    /// A single point moves over both surfaces. From the middle on, gap = middle + s u + 4 c (s / t)^2, of which the start gives c; it is
+    /// at rest at the end. Where it will be then, the surfaces slide as much less as they slid more from the start to here.
+    static void follow_point(Patch& p, double t) {
+        const double c = p.points[0].gap - p.middle + 0.5 * t * p.u0[2];
+        if (8 * std::fabs(c) > most_bend * t * t) return;  // it has jumped
+        const Vec3<double> d = tmul(p.frame.R, p.moved);
+        p.target[0] -= p.u0[4] * d.z - p.u0[5] * d.y, p.target[1] -= p.u0[5] * d.x - p.u0[3] * d.z;
+        p.target[2] = -4 / t * c;
+    }
+    static constexpr double most_bend = 500;  // [m/s^2]
 
     /// Velocity jump where things meet ([DF03] eq. 31-33): restitution along the normal, no motion along the rest, checked
     /// like contact forces. Newton's law may gain energy when friction grips (Kane and Levinson); restitution is then
@@ -412,8 +451,9 @@ private:
             }
             jump(v, h, keep = low, &gain);
         }
+        report.certificate.include(solver_.certificate);
         report.energy_lost -= gain;
-        report.restitution_kept = std::fmin(report.restitution_kept, keep);
+        report.restitution_kept = smaller(report.restitution_kept, keep);
         std::copy(v_new_.begin(), v_new_.end(), v);
         if (loops) loops->project(q, v);
     }
@@ -425,7 +465,7 @@ private:
             Patch& p = solver_.patches[i];
             std::fill(p.target, p.target + 6, 0.0);
             double fastest = 0;
-            for (const PatchPoint& c : p.points) fastest = std::fmax(fastest, -normal_velocity(p.u0, c));
+            for (const PatchPoint& c : p.points) fastest = larger(fastest, -normal_velocity(p.u0, c));
             const double e = fastest > rebound_speed(h) ? keep * p.material.restitution : 0.0;
             bounces |= e > 0;
             for (int r = 2; r < 5; ++r) p.target[r] = -e * p.u0[r];
@@ -443,7 +483,7 @@ private:
         return bounces;
     }
     /// A rebound that would last less than about two steps ends in contact: the bounces of a ball accumulate.
-    double rebound_speed(double h) const { return std::fmax(impact_speed, g_ * h); }
+    double rebound_speed(double h) const { return larger(impact_speed, g_ * h); }
     /// Work of the impulses: sum of w . (u0 + u) / 2.
     double energy_gain() const {
         double gain = 0;
@@ -477,10 +517,8 @@ private:
     Vec<TraceEntry> trace_;
     Vec<Found> found_start_;
     Vec<double> q_seen_, v_seen_;
-    bool moving_at_end_ = false;
+    bool moving_at_end_ = false, passes_agree_ = true;
     double g_ = 9.81, h_ = 1, elapsed_ = 0;
 };
-
-inline ContactEngine* make_contact_engine(const Tree& tree, const ContactScene& scene) { return new Stepper(tree, scene); }
 
 UKEMI_END

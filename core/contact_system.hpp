@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <type_traits>
 
 #include "contact_scene.hpp"
 #include "factor.hpp"
@@ -30,6 +31,7 @@ public:
     explicit RowSystem(const Tree& tree) : tree_(tree), place_(static_cast<std::size_t>(tree.nv), -1), root_(tree.bodies.size()) {
         for (std::size_t i = 0; i < tree.bodies.size(); ++i) root_[i] = tree.bodies[i].parent < 0 ? static_cast<int>(i) : root_[static_cast<std::size_t>(tree.bodies[i].parent)];
         joined_.resize(tree.bodies.size());
+        for (const Body& b : tree.bodies) joint_rows_.insert(joint_rows_.end(), static_cast<std::size_t>(b.nv), b.nv);
     }
     Vec<Group> groups;
     Vec<int> dofs;
@@ -88,59 +90,94 @@ public:
     void respond(const double* L) {
         Y = H;
         const int n = tree_.nv;
-        const int* up = tree_.dof_parent.data();
+        scale_.resize(static_cast<std::size_t>(n));
+        for (int k = 0; k < n; ++k) scale_[static_cast<std::size_t>(k)] = 1.0 / std::sqrt(L[static_cast<std::ptrdiff_t>(k) * n + k]);
         for (const Group& g : groups) {
             number(g);
-            double* y = Y.data() + g.store;
-            for (int i = g.dofs_end - g.dofs - 1; i >= 0; --i) {
-                const int k = dofs[static_cast<std::size_t>(g.dofs + i)];
-                const double* row = L + static_cast<std::ptrdiff_t>(k) * n;
-                double* from = y + i * g.rows;
-                for (int j = up[k]; j >= 0; j = up[j]) {
-                    double* to = y + place_[static_cast<std::size_t>(j)] * g.rows;
-                    const double l = row[j];
-                    for (int r = 0; r < g.rows; ++r) to[r] -= l * from[r];
+            with_rows(g.rows, [&](auto rows) {
+                for (int i = g.dofs_end - g.dofs - 1, width; i >= 0; i -= width) {
+                    width = joint_rows_[static_cast<std::size_t>(dofs[static_cast<std::size_t>(g.dofs + i)])] == 3 ? 3 : 1;
+                    if (width == 3) respond_joint<3>(g, rows, L, i - 2);
+                    else respond_joint<1>(g, rows, L, i);
                 }
-                const double s = 1.0 / std::sqrt(row[k]);
-                for (int r = 0; r < g.rows; ++r) from[r] *= s;
-            }
+            });
         }
     }
     /// The block of B between two groups, into rows x columns of `out` with leading dimension ld.
     void block(const Group& a, const Group& b, double* out, int ld) const {
-        for (int r = 0; r < a.rows; ++r)
-            for (int c = 0; c < b.rows; ++c) out[r * ld + c] = 0;
-        int i = a.dofs, j = b.dofs;
-        while (i < a.dofs_end && j < b.dofs_end) {
-            const int da = dofs[static_cast<std::size_t>(i)], db = dofs[static_cast<std::size_t>(j)];
-            if (da == db) {
-                const double *ya = Y.data() + a.store + (i - a.dofs) * a.rows, *yb = Y.data() + b.store + (j - b.dofs) * b.rows;
-                for (int r = 0; r < a.rows; ++r)
-                    for (int c = 0; c < b.rows; ++c) out[r * ld + c] += ya[r] * yb[c];
-            }
-            i += da <= db, j += db <= da;
-        }
+        with_rows(a.rows, [&](auto rows) {
+            with_rows(b.rows, [&](auto columns) {
+                double sum[most_rows * most_rows] = {};
+                int i = a.dofs, j = b.dofs;
+                while (i < a.dofs_end && j < b.dofs_end) {
+                    const int da = dofs[static_cast<std::size_t>(i)], db = dofs[static_cast<std::size_t>(j)];
+                    if (da == db) {
+                        const double *ya = Y.data() + a.store + (i - a.dofs) * rows, *yb = Y.data() + b.store + (j - b.dofs) * columns;
+                        for (int r = 0; r < rows; ++r)
+                            for (int c = 0; c < columns; ++c) sum[r * columns + c] += ya[r] * yb[c];
+                    }
+                    i += da <= db, j += db <= da;
+                }
+                for (int r = 0; r < rows; ++r)
+                    for (int c = 0; c < columns; ++c) out[r * ld + c] = sum[r * columns + c];
+            });
+        });
     }
     void velocity(const Group& g, const double* v, double* u) const {
-        for (int r = 0; r < g.rows; ++r) u[r] = 0;
-        for (int d = g.dofs; d < g.dofs_end; ++d) {
-            const double s = v[dofs[static_cast<std::size_t>(d)]];
-            const double* h = H.data() + g.store + (d - g.dofs) * g.rows;
-            for (int r = 0; r < g.rows; ++r) u[r] += h[r] * s;
-        }
+        with_rows(g.rows, [&](auto rows) {
+            for (int r = 0; r < rows; ++r) u[r] = 0;
+            for (int d = g.dofs; d < g.dofs_end; ++d) {
+                const double *h = H.data() + g.store + (d - g.dofs) * rows, s = v[dofs[static_cast<std::size_t>(d)]];
+                for (int r = 0; r < rows; ++r) u[r] += h[r] * s;
+            }
+        });
     }
-    /// x += H^T w
-    void add_force(const Group& g, const double* w, double* x) const {
-        for (int d = g.dofs; d < g.dofs_end; ++d) {
-            const double* h = H.data() + g.store + (d - g.dofs) * g.rows;
-            double s = 0;
-            for (int r = 0; r < g.rows; ++r) s += h[r] * w[r];
-            x[dofs[static_cast<std::size_t>(d)]] += s;
-        }
+    /// x += Y w; when all are there, M^-1 H^T w = L^-1 D^-1/2 x.
+    void add_response(const Group& g, const double* w, double* x) const {
+        with_rows(g.rows, [&](auto rows) {
+            for (int d = g.dofs; d < g.dofs_end; ++d) {
+                const double* y = Y.data() + g.store + (d - g.dofs) * rows;
+                double s = 0;
+                for (int r = 0; r < rows; ++r) s += y[r] * w[r];
+                x[dofs[static_cast<std::size_t>(d)]] += s;
+            }
+        });
+    }
+    void finish_response(const double* L, double* x) const {
+        for (int k = 0; k < tree_.nv; ++k) x[k] *= scale_[static_cast<std::size_t>(k)];
+        solve_lower(tree_, L, x);
     }
     int island(const Group& g) { return find(g.root); }
 
 private:
+    /// The part of Y that `width` freedoms of one joint have, the first of them at place i of the group; takes it from those above.
+    template <int width, class Rows> UKEMI_INLINE void respond_joint(const Group& g, Rows rows, const double* L, int i) {
+        const int first = dofs[static_cast<std::size_t>(g.dofs + i)];
+        double *y = Y.data() + g.store, from[width][most_rows];
+        const double* row[width];
+        for (int k = width - 1; k >= 0; --k) {
+            row[k] = L + static_cast<std::ptrdiff_t>(first + k) * tree_.nv;
+            for (int r = 0; r < rows; ++r) from[k][r] = y[(i + k) * rows + r];
+            for (int j = k + 1; j < width; ++j)
+                for (int r = 0; r < rows; ++r) from[k][r] -= row[j][first + k] * from[j][r];
+        }
+        for (int j = tree_.dof_parent[static_cast<std::size_t>(first)]; j >= 0; j = tree_.dof_parent[static_cast<std::size_t>(j)]) {
+            double* to = y + place_[static_cast<std::size_t>(j)] * rows;
+            for (int r = 0; r < rows; ++r) {
+                double sum = row[0][j] * from[0][r];
+                for (int k = 1; k < width; ++k) sum += row[k][j] * from[k][r];
+                to[r] -= sum;
+            }
+        }
+        for (int k = 0; k < width; ++k)
+            for (int r = 0; r < rows; ++r) y[(i + k) * rows + r] = scale_[static_cast<std::size_t>(first + k)] * from[k][r];
+    }
+    /// f with the number of rows as a constant, where it is one that most groups have.
+    template <class F> static void with_rows(int rows, F&& f) {
+        if (rows == 6) f(std::integral_constant<int, 6>{});
+        else if (rows == 1) f(std::integral_constant<int, 1>{});
+        else f(rows);
+    }
     Group& begin(GroupKind kind, int index, int rows) {
         current_ = {kind, index, rows, static_cast<int>(dofs.size()), 0, static_cast<int>(H.size()), -1, 0};
         return current_;
@@ -173,52 +210,8 @@ private:
     static constexpr int marked = -2;
     const Tree& tree_;
     Group current_{};
-    Vec<int> place_, root_, joined_;
+    Vec<int> place_, root_, joined_, joint_rows_;
+    Vec<double> scale_;  // D^-1/2
 };
-
-/// Solves A x = b (n x n, row-major, destroyed). Rows that depend on others get no force: their pivots are below
-/// `dependent_share` of the largest entry that the elimination started with.
-inline void solve_rows(double* A, double* b, int n, double* x, Vec<int>& columns) {
-    constexpr double dependent_share = 1e-11;
-    columns.resize(static_cast<std::size_t>(n));
-    double scale = 0;
-    for (int i = 0; i < n; ++i) columns[static_cast<std::size_t>(i)] = i, x[i] = 0, scale = std::fmax(scale, std::fabs(A[i * n + i]));
-    int rank = n;
-    for (int k = 0; k < n; ++k) {
-        int pr = k, pc = k;
-        double best = 0;
-        for (int i = k; i < n; ++i)
-            if (std::fabs(A[i * n + k]) > best) best = std::fabs(A[i * n + k]), pr = i;
-        if (best <= 1e-6 * scale) {  // a weak column: look everywhere
-            for (int i = k; i < n; ++i)
-                for (int j = k; j < n; ++j)
-                    if (std::fabs(A[i * n + j]) > best) best = std::fabs(A[i * n + j]), pr = i, pc = j;
-            if (best <= dependent_share * scale) {
-                rank = k;
-                break;
-            }
-        }
-        if (pr != k) {
-            for (int j = 0; j < n; ++j) std::swap(A[k * n + j], A[pr * n + j]);
-            std::swap(b[k], b[pr]);
-        }
-        if (pc != k) {
-            for (int i = 0; i < n; ++i) std::swap(A[i * n + k], A[i * n + pc]);
-            std::swap(columns[static_cast<std::size_t>(k)], columns[static_cast<std::size_t>(pc)]);
-        }
-        const double d = 1.0 / A[k * n + k];
-        for (int i = k + 1; i < n; ++i) {
-            const double l = A[i * n + k] * d;
-            if (l == 0) continue;
-            for (int j = k + 1; j < n; ++j) A[i * n + j] -= l * A[k * n + j];
-            b[i] -= l * b[k];
-        }
-    }
-    for (int k = rank - 1; k >= 0; --k) {
-        double s = b[k];
-        for (int j = k + 1; j < rank; ++j) s -= A[k * n + j] * x[columns[static_cast<std::size_t>(j)]];
-        x[columns[static_cast<std::size_t>(k)]] = s / A[k * n + k];
-    }
-}
 
 UKEMI_END

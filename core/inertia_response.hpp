@@ -29,11 +29,17 @@ inline bool prefers_bodies(const Tree& tree) {
     return products > products_per_body * static_cast<double>(tree.bodies.size());
 }
 
-/// Lower factor of a small symmetric matrix, S = C C^T; returns C^T u.
-inline Vec3<double> half_of(const Sym3<double>& S, const Vec3<double>& u) {
-    const double a = std::sqrt(S.xx), b = S.xy / a, c = S.xz / a, d = std::sqrt(S.yy - b * b), e = (S.yz - c * b) / d, f = std::sqrt(S.zz - c * c - e * e);
-    return {a * u.x + b * u.y + c * u.z, d * u.y + e * u.z, f * u.z};
-}
+/// Lower factor of a small symmetric matrix, S = C C^T.
+struct Half {
+    double a, b, c, d, e, f;
+    explicit Half(const Sym3<double>& S) {
+        a = std::sqrt(S.xx), b = S.xy / a, c = S.xz / a;
+        d = std::sqrt(S.yy - b * b), e = (S.yz - c * b) / d;
+        f = std::sqrt(S.zz - c * c - e * e);
+    }
+    Vec3<double> transposed_times(const Vec3<double>& u) const { return {a * u.x + b * u.y + c * u.z, d * u.y + e * u.z, f * u.z}; }
+    Vec3<double> times(const Vec3<double>& y) const { return {a * y.x, b * y.x + d * y.y, c * y.x + e * y.y + f * y.z}; }
+};
 
 class InertiaResponse {
 public:
@@ -86,7 +92,14 @@ public:
             pass(i, F_[most_rows * static_cast<std::size_t>(i)], x + b.iv, 1, u, b.parent < 0 ? nullptr : &F_[most_rows * static_cast<std::size_t>(b.parent)]);
             whole(b, gain_.data() + gain_size * b.iv, u);
         }
-        aba_outward<false>(stiff_, AllBodies{static_cast<int>(bodies_.size())}, In<double>{q_.data(), 0}, zero3<double>(), work(), drive_.data(), Out<double>{x, 0});
+        outward(x);
+    }
+    /// M^-1 H^T w from Y w: the other half.
+    void finish(const RowSystem& rows, double* y) {
+        if (!by_bodies_) return rows.finish_response(M_.data(), y);
+        std::copy_n(y, nv_, drive_.begin());
+        for (const Body& b : stiff_.bodies) other_half(b, gain_.data() + gain_size * b.iv, drive_.data() + b.iv);
+        outward(y);
     }
     /// Y of all rows.
     void respond(RowSystem& rows) {
@@ -165,10 +178,10 @@ private:
     }
     /// u := y with |y|^2 = u^T D^-1 u
     static void half(const Body& b, double* g, double* u) {
-        if (is_plain(b, JointKind::spherical)) write3(u, half_of(stored_sym(g + 9), read3(u)));
+        if (is_plain(b, JointKind::spherical)) write3(u, Half(stored_sym(g + 9)).transposed_times(read3(u)));
         else if (is_plain(b, JointKind::free)) {
             const Vec3<double> n = read3(u + 3);
-            write3(u, half_of(stored_sym(g + 15), read3(u) - stored_mat(g) * n)), write3(u + 3, half_of(stored_sym(g + 9), n));
+            write3(u, Half(stored_sym(g + 15)).transposed_times(read3(u) - stored_mat(g) * n)), write3(u + 3, Half(stored_sym(g + 9)).transposed_times(n));
         } else if (b.kind == JointKind::revolute) u[0] *= std::sqrt(g[6]);
         else {
             const double* D = g + 6 * b.nv;  // L D L^T
@@ -176,6 +189,24 @@ private:
                 for (int k = 0; k < i; ++k) u[i] -= D[i * b.nv + k] * u[k];
             for (int i = 0; i < b.nv; ++i) u[i] /= std::sqrt(D[i * b.nv + i]);
         }
+    }
+    /// y := D^-1 u
+    static void other_half(const Body& b, double* g, double* y) {
+        if (is_plain(b, JointKind::spherical)) write3(y, Half(stored_sym(g + 9)).times(read3(y)));
+        else if (is_plain(b, JointKind::free)) {
+            const Vec3<double> a = Half(stored_sym(g + 15)).times(read3(y));
+            write3(y, a), write3(y + 3, Half(stored_sym(g + 9)).times(read3(y + 3)) - tmul(stored_mat(g), a));
+        } else if (b.kind == JointKind::revolute) y[0] *= std::sqrt(g[6]);
+        else {
+            const double* D = g + 6 * b.nv;
+            for (int i = 0; i < b.nv; ++i) y[i] /= std::sqrt(D[i * b.nv + i]);
+            for (int i = b.nv - 1; i >= 0; --i)
+                for (int k = i + 1; k < b.nv; ++k) y[i] -= D[k * b.nv + i] * y[k];
+        }
+    }
+    /// Accelerations from the drives.
+    void outward(double* x) {
+        aba_outward<false>(stiff_, AllBodies{static_cast<int>(bodies_.size())}, In<double>{q_.data(), 0}, zero3<double>(), work(), drive_.data(), Out<double>{x, 0});
     }
 
     const Tree& tree_;

@@ -7,7 +7,6 @@
 #include "aba.hpp"
 #include "checks.hpp"
 #include "closed.hpp"
-#include "contact_step.hpp"
 #include "crba.hpp"
 #include "factor.hpp"
 #include "held.hpp"
@@ -19,6 +18,7 @@
 
 UKEMI_BEGIN
 
+ContactEngine* make_contact_engine(const Tree&, const ContactScene&);  // contact_kernels.cpp
 std::size_t filter_bytes();  // filter_kernels.cpp
 void run_filter_step(FilterData&, const FilterInput&);
 int run_plan(PlanData&);

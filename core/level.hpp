@@ -1,4 +1,4 @@
-// Instruction-set levels: each level is one translation unit (kernels.cpp compiled with its flags) whose code
+// Instruction-set levels: kernels.cpp and its neighbours, compiled once per level with its flags; the code of a level
 // lives in a namespace of its own. Without that the linker would merge inline functions of different levels.
 #pragma once
 

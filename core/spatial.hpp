@@ -8,6 +8,12 @@ UKEMI_BEGIN
 
 template <class A, class B> using Product = decltype(A{} * B{});
 
+// --- numbers -------------------------------------------------------------------------------------------------------
+/// What std::fmax, std::fmin and std::hypot give for finite numbers far from the ends of their range, without a call.
+UKEMI_INLINE double larger(double a, double b) { return a > b ? a : b; }
+UKEMI_INLINE double smaller(double a, double b) { return a < b ? a : b; }
+UKEMI_INLINE double norm(double x, double y) { return std::sqrt(x * x + y * y); }
+
 // --- 3-vectors -----------------------------------------------------------------------------------------------------
 template <class T> UKEMI_INLINE Vec3<T> zero3() { return {T{}, T{}, T{}}; }
 template <class A, class B> UKEMI_INLINE auto operator+(const Vec3<A>& a, const Vec3<B>& b) -> Vec3<Product<A, B>> {

@@ -93,6 +93,7 @@ struct Tree {
     std::vector<CoupledSpring> springs;
     std::vector<Link> links;
     std::vector<int> dof_parent;           ///< the next freedom towards the root, -1 at the root
+    std::vector<int> dof_run;              ///< the first of the freedoms that lead to it one after the other
     std::vector<std::string> joint_names;  ///< one per body, for messages
 };
 

@@ -21,7 +21,6 @@ CCW = uk.Revolute((0, -1, 0))
 ROW = 0.2  # of stones to the left and to the right [m]
 
 
-@pytest.mark.xfail(reason="a foot loses contact for a moment, or step times are wrong by 1e-4 s")
 def test_rimless_wheel(problem: Load) -> None:
     p = problem("rimless_wheel")
     g = p.given
@@ -42,14 +41,15 @@ def test_rimless_wheel(problem: Load) -> None:
         q=(l * np.sin(theta), l * np.cos(theta) + POINT, -theta),
         v=(l * np.cos(theta) * omega, -l * np.sin(theta) * omega, -omega),
     )
-    sim = uk.Simulation(world, 1e-3, events=True)
+    dt = 5e-4  # the rule is of second order; at 1 ms the fifth step time is wrong by 1.05e-5 s
+    sim = uk.Simulation(world, dt, events=True)
     recording = sim.run(p.data["duration_s"])
     strikes = strikes_of(recording)
     periods = np.diff([0.0, *strikes])
     assert np.abs(periods[:5] - p.answer("first five step times")).max() < 1e-5
     assert abs(periods[-1] - p.answer("step period")) < 1e-5
     k = int(np.searchsorted(recording.time, strikes[-1]))
-    gravity_part = 9.81 / l * np.sin(alpha + g["gamma"]) * 1e-3  # what a step changes
+    gravity_part = 9.81 / l * np.sin(alpha + g["gamma"]) * dt  # what a step changes
     assert abs(-recording.v[k, 2] - p.answer("omega just after")) < gravity_part
     assert abs(-recording.v[k - 1, 2] - p.answer("omega just before")) < gravity_part
     steps = recording.q[int(np.searchsorted(recording.time, strikes[-2])), 0], recording.q[k, 0]
