@@ -10,7 +10,7 @@ UKEMI_BEGIN
 
 struct StopState {
     int stop;
-    double sign, gap, target, u0;
+    double sign, target, u0;
     bool on;
     double w, u;
 };

@@ -13,14 +13,7 @@
 
 UKEMI_BEGIN
 
-struct StopState {
-    int stop;
-    double sign, target, u0;
-    bool on;
-    double w, u;
-};
-
-class ContactSolver {
+class ContactSolver : public IslandSystem {
 public:
     bool impact = false;
     Certificate certificate;  // of the last solution
