@@ -15,18 +15,18 @@
 
 UKEMI_BEGIN
 
-/// Whether articulated bodies are quicker than the matrix: products of its elimination against a constant cost per body, both
-/// of steps that took the same time (bench/cases/hand.py: chains and figures in contact).
+/// Whether articulated bodies are quicker than the matrix, whose elimination takes half the squared depth in products at each
+/// freedom: beyond this mean. Steps of chains and figures in contact took the same time there (bench/cases/hand.py).
 inline bool prefers_bodies(const Tree& tree) {
-    double products = 0;
+    constexpr double products = 330;
+    double sum = 0;
     Vec<int> depth(static_cast<std::size_t>(tree.nv));
     for (std::size_t k = 0; k < depth.size(); ++k) {
         const int up = tree.dof_parent[k];
         depth[k] = up < 0 ? 1 : depth[static_cast<std::size_t>(up)] + 1;
-        products += 0.5 * depth[k] * depth[k];
+        sum += 0.5 * depth[k] * depth[k];
     }
-    constexpr double products_per_body = 150;
-    return products > products_per_body * static_cast<double>(tree.bodies.size());
+    return sum > products * static_cast<double>(tree.nv);
 }
 
 /// Lower factor of a small symmetric matrix, S = C C^T.
