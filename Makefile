@@ -4,6 +4,7 @@ OUT ?= out
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal
 SOURCES := $(shell find core src/ukemi -name '*.hpp' -o -name '*.cpp' -o -name '*.py' -o -name '*.pyi') CMakeLists.txt pyproject.toml README.md
 
 .PHONY: demo test test-all test-sanitize lint docs bench stubs clean
@@ -13,10 +14,11 @@ demo: $(VENV)/.test
 	@echo "look at $(OUT)/report.html"
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -q -m "not oracle and not fuzz and not slow"
+	$(PYTEST) -m "not oracle and not fuzz and not slow"
 
-test-all: $(VENV)/.oracles $(VENV)/.lint lint test-sanitize
-	$(BIN)/python -m pytest -q
+# `test` runs first, before the other engines are there: it must do without them
+test-all: test lint test-sanitize $(VENV)/.oracles
+	$(PYTEST) -m "oracle or fuzz or slow"
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check .
@@ -31,12 +33,14 @@ docs: $(VENV)/.docs
 
 # The core once more under AddressSanitizer and UndefinedBehaviorSanitizer, for the tests that drive it.
 test-sanitize: $(VENV)/.test
-	bash scripts/test_sanitized.sh $(BIN)/python
+	bash scripts/test_sanitized.sh $(BIN)/python $(PYTEST)
 
 clean:
 	rm -rf $(VENV) build dist site out
 
 # --- environments: each file is the mark of one installed set ---------------------------------------------------------
+# `ukemi[...]` is the package that stands there already, so that only what the set needs beside it is installed; from `.` it
+# would be built again for each.
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) --upgrade pip
@@ -46,13 +50,13 @@ $(VENV)/.test: $(VENV)/bin/python $(SOURCES)
 	@touch $@
 
 $(VENV)/.oracles: $(VENV)/.test
-	$(PIP) '.[oracles]'
+	$(PIP) 'ukemi[oracles]'
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.test
-	$(PIP) '.[lint]'
+	$(PIP) 'ukemi[lint]'
 	@touch $@
 
 $(VENV)/.docs: $(VENV)/.test
-	$(PIP) '.[docs]'
+	$(PIP) 'ukemi[docs]'
 	@touch $@

@@ -96,20 +96,15 @@ template <class T, class X> UKEMI_INLINE void small_solve(const T* D, int n, X* 
         for (int k = i + 1; k < n; ++k) x[i] -= D[k * n + i] * x[k];
 }
 
-/// Any joint through its subspace S: U = I S, D = S^T U + armature. Stores the gains U D^-1 (6 per freedom), then the
-/// factor of D.
-template <class T> inline void absorb_general(const Tree& tree, const Body& b, const In<T>& q, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
+/// What a joint's freedoms feel, through its subspace S: U = I S, D = S^T U + joint inertia, u = tau - S^T F.
+template <class T> UKEMI_INLINE void joint_terms(const Tree& tree, const Body& b, const In<T>& q, const AbaBody<T>& x, const T* tau, Force<T>* U, T* D, T* u) {
     const int n = b.nv;
-    Force<T> U[6];
     Motion<T> S[6];
-    T* drive = work.drive + b.iv;
-    T* gain = work.gain + gain_size * b.iv;
-    T* D = gain + 6 * n;
     for (int k = 0; k < n; ++k) {
         S[k] = subspace(b, x.X.R, q, k);
         U[k].f = x.I.M * S[k].lin + x.I.C * S[k].ang;
         U[k].n = tmul(x.I.C, S[k].lin) + x.I.J * S[k].ang;
-        drive[k] = work.tau[b.iv + k] - dot(S[k].lin, x.F.f) - dot(S[k].ang, x.F.n);
+        u[k] = tau[k] - dot(S[k].lin, x.F.f) - dot(S[k].ang, x.F.n);
     }
     for (int i = 0; i < n; ++i) {
         for (int j = 0; j < n; ++j) D[i * n + j] = dot(S[i].lin, U[j].f) + dot(S[i].ang, U[j].n);
@@ -117,33 +112,42 @@ template <class T> inline void absorb_general(const Tree& tree, const Body& b, c
     }
     if (b.coupled)
         for (int i = 0; i < n * n; ++i) D[i] += tree.joint_inertias[static_cast<std::size_t>(b.coupled - 1)].matrix[i];
+}
+/// The parent feels I - U D^-1 U^T and F + U D^-1 u. Leaves the gains U D^-1 (6 per freedom), the factor of D and the drive D^-1 u.
+template <class T> UKEMI_INLINE void absorb_terms(int n, const AbaBody<T>& x, Force<T> F, const Force<T>* U, T* D, T* u, T* gain, AbaBody<T>* parent) {
     small_cholesky(D, n);
     // gains: row c of U D^-1, for each of the six components
     for (int c = 0; c < 6; ++c) {
         T row[6];
         for (int k = 0; k < n; ++k) {
-            const Force<T>& u = U[k];
-            row[k] = c == 0 ? u.f.x : c == 1 ? u.f.y : c == 2 ? u.f.z : c == 3 ? u.n.x : c == 4 ? u.n.y : u.n.z;
+            const Force<T>& w = U[k];
+            row[k] = c == 0 ? w.f.x : c == 1 ? w.f.y : c == 2 ? w.f.z : c == 3 ? w.n.x : c == 4 ? w.n.y : w.n.z;
         }
         small_solve(D, n, row);
         for (int k = 0; k < n; ++k) gain[6 * k + c] = row[k];
     }
     if (parent) {
-        Force<T> F = x.F;
         Inertia<T> I = x.I;
         for (int k = 0; k < n; ++k) {
             const T* g = gain + 6 * k;
             const Vec3<T> gf = {g[0], g[1], g[2]}, gn = {g[3], g[4], g[5]};
-            F.f += gf * drive[k];  // U D^-1 u
-            F.n += gn * drive[k];
-            const Force<T>& u = U[k];
-            I.M -= Sym3<T>{gf.x * u.f.x, gf.x * u.f.y, gf.x * u.f.z, gf.y * u.f.y, gf.y * u.f.z, gf.z * u.f.z};
-            I.C -= Mat3<T>{gf.x * u.n.x, gf.x * u.n.y, gf.x * u.n.z, gf.y * u.n.x, gf.y * u.n.y, gf.y * u.n.z, gf.z * u.n.x, gf.z * u.n.y, gf.z * u.n.z};
-            I.J -= Sym3<T>{gn.x * u.n.x, gn.x * u.n.y, gn.x * u.n.z, gn.y * u.n.y, gn.y * u.n.z, gn.z * u.n.z};
+            F.f += gf * u[k];
+            F.n += gn * u[k];
+            const Force<T>& w = U[k];
+            I.M -= Sym3<T>{gf.x * w.f.x, gf.x * w.f.y, gf.x * w.f.z, gf.y * w.f.y, gf.y * w.f.z, gf.z * w.f.z};
+            I.C -= Mat3<T>{gf.x * w.n.x, gf.x * w.n.y, gf.x * w.n.z, gf.y * w.n.x, gf.y * w.n.y, gf.y * w.n.z, gf.z * w.n.x, gf.z * w.n.y, gf.z * w.n.z};
+            I.J -= Sym3<T>{gn.x * w.n.x, gn.x * w.n.y, gn.x * w.n.z, gn.y * w.n.y, gn.y * w.n.z, gn.z * w.n.z};
         }
         pass_inertia(*parent, x.X, I, F, x.gamma, x.zeta);
     }
-    small_solve(D, n, drive);
+    small_solve(D, n, u);
+}
+/// Any joint. Stores the gains U D^-1 (6 per freedom), then the factor of D.
+template <class T> inline void absorb_general(const Tree& tree, const Body& b, const In<T>& q, AbaBody<T>& x, AbaBody<T>* parent, const AbaWork<T>& work) {
+    Force<T> U[6];
+    T *drive = work.drive + b.iv, *gain = work.gain + gain_size * b.iv, *D = gain + 6 * b.nv;
+    joint_terms(tree, b, q, x, work.tau + b.iv, U, D, drive);
+    absorb_terms(b.nv, x, x.F, U, D, drive, gain, parent);
 }
 
 /// What absorb_general does, for two axes of rotation: U has half the entries and D is two by two.

@@ -254,6 +254,7 @@ void bind_contact(nb::module_& m) {
              nb::arg("closed").none(), nb::arg("limits").none() = nb::none(), nb::arg("restitution") = std::vector<double>())
         .def("advance", &PyContacts::advance, nb::arg("q").none(), nb::arg("v").none(), nb::arg("dt"), nb::arg("steps"), nb::arg("tau").none(), nb::arg("external").none(), nb::arg("gravity").none())
         .def("look", &PyContacts::look, nb::arg("q").none(), nb::arg("v").none())
+        .def_prop_rw("by_bodies", [](const PyContacts& c) { return c.engine->by_bodies(); }, [](PyContacts& c, bool by_bodies) { c.engine->choose_by_bodies(by_bodies); })
         .def("contacts", &PyContacts::contacts)
         .def("report", &PyContacts::report)
         .def("trace", &PyContacts::trace)

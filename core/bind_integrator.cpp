@@ -46,14 +46,9 @@ struct PyIntegrator {
         double dt;
         Tree tree;
         Loops loops;
-        std::unique_ptr<ClosedChain> chain;
-        std::vector<double> lambda;
         std::unique_ptr<LimitStepper> stepper;
         Implicit(const Tree& t, const ClosedChain* closed, double h) : dt(h), tree(implicit_tree(t, h)), loops(closed ? closed->loops() : Loops{}) {
             add_implicit_ties(t, h, loops);
-            if (!closed && loops.ties.empty()) return;
-            chain = std::make_unique<ClosedChain>(tree, loops);
-            lambda.resize(static_cast<std::size_t>(chain->rows()));
         }
     };
     std::unique_ptr<Implicit> implicit;
@@ -64,12 +59,17 @@ struct PyIntegrator {
     std::vector<Change> changes;       // since they were last asked for
 
     void note_changes(double time) {
-        const std::vector<int>& now = implicit->stepper->active();
+        const std::vector<int>&now = implicit->stepper->active(), &bounced = implicit->stepper->bounced();
+        auto among = [](const std::vector<int>& rows, int row) { return std::find(rows.begin(), rows.end(), row) != rows.end(); };
+        for (int row : bounced) {
+            if (!among(active, row)) changes.push_back({time, row, true});
+            if (!among(active, row) && !among(now, row)) changes.push_back({time, row, false});
+        }
         if (now == active) return;
         for (int row : active)
-            if (std::find(now.begin(), now.end(), row) == now.end()) changes.push_back({time, row, false});
+            if (!among(now, row)) changes.push_back({time, row, false});
         for (int row : now)
-            if (std::find(active.begin(), active.end(), row) == active.end()) changes.push_back({time, row, true});
+            if (!among(active, row) && !among(bounced, row)) changes.push_back({time, row, true});
         active = now;
     }
     /// (time, limit, reached) of implicit steps since the last call.
@@ -125,13 +125,10 @@ struct PyIntegrator {
         std::copy(gravity, gravity + 3, batch.gravity);
         if (integrator.method() != Method::implicit) implicit.reset();
         else if (!implicit || implicit->dt != dt) implicit = std::make_unique<Implicit>(*tree, chain, dt);
-        ClosedChain* moved = implicit ? implicit->chain.get() : chain;
-        double* forces = implicit ? implicit->lambda.data() : lambda.data();
-        if (implicit) batch.tree = &implicit->tree;
         auto acceleration = [&](double time, const double* qs, const double* vs, double* a) {
             if (calls) torque = ask(control, time, qs, vs, batch);
-            if (moved) {
-                const double share = moved->dynamics(qs, vs, batch.x.data, batch.external.data, batch.gravity, a, forces);
+            if (chain) {
+                const double share = chain->dynamics(qs, vs, batch.x.data, batch.external.data, batch.gravity, a, lambda.data());
                 if (share < nearly_singular) {
                     double largest = 0;
                     for (int i = 0; i < tree->nv; ++i) largest = std::max(largest, std::fabs(a[i]));
@@ -145,11 +142,12 @@ struct PyIntegrator {
         if (chain) integrator.on_accept = [this](double* qs, double* vs) { chain->project(qs, vs); };
         std::vector<double> q_good(q, q + tree->nq), v_good(v, v + tree->nv), q_before, v_before, a(v_good.size());
         LimitStepper* stepper = nullptr;
-        if (implicit && !limits.is_none()) {
+        if (implicit) {
             if (!implicit->stepper) {
+                ClosedChain* rows = closed_chain_of(limits);
                 std::vector<double> e = restitution;
-                e.resize(static_cast<std::size_t>(closed_chain_of(limits)->rows()));
-                implicit->stepper = std::make_unique<LimitStepper>(implicit->tree, implicit->loops, *closed_chain_of(limits), std::move(e), outside);
+                e.resize(rows ? static_cast<std::size_t>(rows->rows()) : 0);
+                implicit->stepper = std::make_unique<LimitStepper>(*tree, chain, implicit->tree, implicit->loops, rows, std::move(e), outside);
                 implicit->stepper->set_active(active);
                 watched = limits;
             }
@@ -159,7 +157,7 @@ struct PyIntegrator {
         if (!stepper && !limits.is_none()) guard.emplace(*closed_chain_of(limits), chain, held, outside);
         auto broken = [&](double time) {
             if (guard->holds()) acceleration(time, q, v, a.data());  // forces of this state
-            return guard->broken(q, v, a.data(), a.size(), forces);
+            return guard->broken(q, v, a.data(), a.size(), lambda.data());
         };
         // moves q so that rows which closing the chain has pushed out stand at their limits again
         std::vector<int> nudged, tucked;

@@ -41,7 +41,12 @@ public:
         memory_ = scratch_.get(k_.closed_bytes(tree_, loops_));
     }
     const Loops& loops() const { return loops_; }
-    void set_target(int tie, double acceleration) { loops_.ties[static_cast<std::size_t>(tie)].target = acceleration; }
+    /// A tie whose terms are linear: their coefficients, from a row as wide as v, and the acceleration it is to have.
+    void set_row(int tie, const double* row, double acceleration) {
+        Tie& t = loops_.ties[static_cast<std::size_t>(tie)];
+        t.target = acceleration;
+        for (int k = t.term; k < t.term_end; ++k) loops_.terms[static_cast<std::size_t>(k)].c[0] = row[loops_.terms[static_cast<std::size_t>(k)].v];
+    }
     int rows() const { return loops_.rows; }
 
     /// See closed_dynamics.

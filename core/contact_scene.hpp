@@ -118,6 +118,9 @@ public:
     virtual void step(double h, double* q, double* v, const double* tau, const double* external, const double* gravity) = 0;
     /// Looks for contacts at q without moving: fills the contacts (without forces); returns the deepest penetration.
     virtual double look(const double* q, const double* v) = 0;
+    /// Whether the inertia answers through articulated bodies or through its matrix, see inertia_response.hpp.
+    virtual bool by_bodies() const = 0;
+    virtual void choose_by_bodies(bool by_bodies) = 0;
     virtual int contacts() const = 0;
     virtual ContactReport contact(int i) const = 0;
     virtual Vec3<double> point(int contact, int i) const = 0;

@@ -9,6 +9,7 @@
 
 #include "contact_cone.hpp"
 #include "contact_island.hpp"
+#include "inertia_response.hpp"
 
 UKEMI_BEGIN
 
@@ -30,16 +31,16 @@ public:
         loop_memory_ = loop_w;
     }
 
-    /// v: velocity without these forces; on return with them. L: factor of the inertia matrix, scratch: nv numbers.
+    /// v: velocity without these forces; on return with them. inertia: at this pose, scratch: nv numbers.
     /// `again`: the same rows with another v; hypotheses start from those that held.
-    void solve(const Tree& tree, RowSystem& rows, const double* L, bool again, double* v, double* scratch, StepReport& report, Vec<TraceEntry>* trace) {
+    void solve(const Tree& tree, RowSystem& rows, InertiaResponse& inertia, bool again, double* v, double* scratch, StepReport& report, Vec<TraceEntry>* trace) {
         certificate = {};
         if (rows.groups.empty()) return;
         ++report.solves;
         if (again) {
             remember();
         } else {
-            rows.respond(L);
+            inertia.respond(rows);
             make_islands(rows);
             cones_.reserve(tree.nv);
         }
@@ -49,7 +50,7 @@ public:
             solve_island(rows, again, report, trace);
             for (std::size_t m = 0; m < members_.size(); ++m) rows.add_response(group(rows, m), w_.data() + group(rows, m).row, scratch);
         }
-        rows.finish_response(L, scratch);
+        inertia.finish(rows, scratch);
         for (int i = 0; i < tree.nv; ++i) v[i] += scratch[i];
     }
 

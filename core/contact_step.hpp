@@ -7,7 +7,6 @@
 #include "closed_rows.hpp"
 #include "contact_detect.hpp"
 #include "contact_solver.hpp"
-#include "crba.hpp"
 #include "rnea.hpp"
 
 UKEMI_BEGIN
@@ -16,7 +15,7 @@ class Stepper final : public ContactEngine {
 public:
     Stepper(const Tree& tree, const ContactScene& scene)
         : tree_(tree), scene_(scene), detector_(scene), rows_(tree), nv_(static_cast<std::size_t>(tree.nv)), nq_(static_cast<std::size_t>(tree.nq)), poses_(tree.bodies.size()), poses_start_(tree.bodies.size()),
-          motions_(tree.bodies.size()), rnea_(tree.bodies.size()), crba_(tree.bodies.size()), M_(nv_ * nv_, 0.0), bias_(nv_), free_(nv_), scratch_(nv_), v_new_(nv_), v_mean_(nv_), q_mid_(nq_),
+          motions_(tree.bodies.size()), rnea_(tree.bodies.size()), inertia_(tree), bias_(nv_), free_(nv_), scratch_(nv_), v_new_(nv_), v_mean_(nv_), q_mid_(nq_),
           q_new_(nq_), q_start_(nq_), v_start_(nv_), stop_force_(scene.stops.size() + scene.curved.size(), 0.0) {
         body_of_.resize(nv_);
         for (std::size_t i = 0; i < tree.bodies.size(); ++i)
@@ -79,6 +78,8 @@ public:
         h_ = 1;
         return deepest;
     }
+    bool by_bodies() const override { return inertia_.by_bodies(); }
+    void choose_by_bodies(bool by_bodies) override { inertia_.choose(by_bodies); }
     int contacts() const override { return static_cast<int>(solver_.patch_count); }
     ContactReport contact(int index) const override {
         const Patch& p = solver_.patches[static_cast<std::size_t>(index)];
@@ -323,21 +324,10 @@ private:
         loop_H_.resize(rows * nv_), loop_rate_.resize(rows), loop_error_.resize(rows);
         solver_.loop_target.resize(rows), solver_.loop_w.assign(rows, 0.0);
     }
-    /// M at q with what implicit springs and dampers add over h, factorised.
-    void factorize_at(const double* q, double h) {
-        crba<double>(tree_, {q, 0}, false, crba_.data(), {M_.data(), 0});
-        for (const Elastic& e : tree_.elastic) {
-            const Body& b = tree_.bodies[static_cast<std::size_t>(e.body)];
-            for (int r = 0; r < b.nv && h > 0; ++r)
-                for (int c = 0; c <= r; ++c) M_[static_cast<std::size_t>(b.iv + r) * nv_ + static_cast<std::size_t>(b.iv + c)] += h * e.damping[r * b.nv + c] + 0.5 * h * h * e.stiffness[r * b.nv + c];
-        }
-        factorize(tree_, M_.data());
-    }
-
     void smooth(double t, double h, const double* q, const double* v, const double* tau, const double* external, const double* gravity, double* q_new, double* v_new) {
         const Vec3<double> g = read3(gravity);
         integrate(tree_, q, v, 0.5 * t, q_mid_.data());
-        factorize_at(q_mid_.data(), t);
+        inertia_.at(q_mid_.data(), t);
         body_motions(tree_, {q_mid_.data(), 0}, {v, 0}, motions_.data());
         for (std::size_t i = 0; i < poses_.size(); ++i) poses_[i] = motions_[i].X;
         gather_again(poses_.data(), t, h, q, v);
@@ -347,10 +337,10 @@ private:
             rnea<double>(tree_, {q_mid_.data(), 0}, {v_at, 0}, {nullptr, 0}, {external, 0}, g, rnea_.data(), {bias_.data(), 0});
             for (std::size_t i = 0; i < nv_; ++i) free_[i] = t * ((tau ? tau[i] : 0.0) - bias_[i]);
             implicit_part(t, v, v_at);
-            ukemi::UKEMI_LEVEL::solve(tree_, M_.data(), free_.data());
+            inertia_.solve(free_.data());
             for (std::size_t i = 0; i < nv_; ++i) v_new_[i] = v[i] + free_[i];
             solver_.impact = false;
-            solver_.solve(tree_, rows_, M_.data(), pass > 0, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
+            solver_.solve(tree_, rows_, inertia_, pass > 0, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
             double speed = 0, change = 0, other = 0;
             for (std::size_t i = 0; i < nv_; ++i) {
                 const double mean = 0.5 * (v[i] + v_new_[i]);
@@ -363,7 +353,7 @@ private:
         integrate(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
         for (int again = 0; again < most_bends && straighten(t); ++again) {
             for (std::size_t i = 0; i < nv_; ++i) v_new_[i] = v[i] + free_[i];
-            solver_.solve(tree_, rows_, M_.data(), true, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
+            solver_.solve(tree_, rows_, inertia_, true, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
             integrate(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
         }
         std::copy(q_new_.begin(), q_new_.end(), q_new), std::copy(v_new_.begin(), v_new_.end(), v_new);
@@ -449,7 +439,7 @@ private:
         if (report.impacts < 16) report.impact_time[report.impacts] = elapsed_;
         ++report.impacts;
         gather(poses_.data());
-        factorize_at(q, 0);
+        inertia_.at(q, 0);
         make_rows(q, v, motions_.data(), poses_.data());
         if (loops) std::fill(solver_.loop_target.begin(), solver_.loop_target.end(), 0.0);
         double keep = 1, gain = 0;
@@ -490,7 +480,7 @@ private:
         }
         std::copy(v, v + nv_, v_new_.begin());
         solver_.impact = true;
-        solver_.solve(tree_, rows_, M_.data(), false, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
+        solver_.solve(tree_, rows_, inertia_, false, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
         *gain = energy_gain();
         return bounces;
     }
@@ -520,8 +510,8 @@ private:
     Vec<Placement<double>> poses_, poses_start_;
     Vec<BodyMotion> motions_;
     Vec<RneaBody<double>> rnea_;
-    Vec<CrbaBody<double>> crba_;
-    Vec<double> M_, bias_, free_, scratch_, v_new_, v_mean_, q_mid_, q_new_, q_start_, v_start_, gap_start_, stop_force_;
+    InertiaResponse inertia_;
+    Vec<double> bias_, free_, scratch_, v_new_, v_mean_, q_mid_, q_new_, q_start_, v_start_, gap_start_, stop_force_;
     Vec<double> loop_H_, loop_rate_, loop_error_;
     Vec<int> body_of_;
     Vec<char> stop_touched_, curved_touched_;

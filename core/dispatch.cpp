@@ -3,8 +3,10 @@
 
 #define UKEMI_DECLARE(level) extern const ukemi::Kernels ukemi_kernels_##level;
 UKEMI_DECLARE(base)
-#ifdef UKEMI_X86_LEVELS
+#ifdef UKEMI_HAS_v2
 UKEMI_DECLARE(v2)
+#endif
+#ifdef UKEMI_HAS_v3
 UKEMI_DECLARE(v3)
 #endif
 
@@ -14,9 +16,12 @@ std::size_t available_levels(const Kernels** levels, std::size_t capacity) {
     std::size_t n = 0;
     auto add = [&](const Kernels& k) { if (n < capacity) levels[n++] = &k; };
     add(ukemi_kernels_base);
-#ifdef UKEMI_X86_LEVELS
+#ifdef UKEMI_HAS_v2
     __builtin_cpu_init();
     if (__builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt")) add(ukemi_kernels_v2);
+#endif
+#ifdef UKEMI_HAS_v3
+    __builtin_cpu_init();
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2")) add(ukemi_kernels_v3);
 #endif
     return n;

@@ -24,18 +24,7 @@ inline void absorb_held(const Tree& tree, const Body& b, const In<double>& q, co
         return;
     }
     Force<double> U[6];
-    Motion<double> S[6];
-    for (int k = 0; k < n; ++k) {
-        S[k] = subspace(b, x.X.R, q, k);
-        U[k] = {x.I.M * S[k].lin + x.I.C * S[k].ang, tmul(x.I.C, S[k].lin) + x.I.J * S[k].ang};
-        drive[k] = work.tau[b.iv + k] - dot(S[k].lin, x.F.f) - dot(S[k].ang, x.F.n);
-    }
-    for (int i = 0; i < n; ++i) {
-        for (int j = 0; j < n; ++j) D[i * n + j] = dot(S[i].lin, U[j].f) + dot(S[i].ang, U[j].n);
-        D[i * n + i] += b.armature[i];
-    }
-    if (b.coupled)
-        for (int i = 0; i < n * n; ++i) D[i] += tree.joint_inertias[static_cast<std::size_t>(b.coupled - 1)].matrix[i];
+    joint_terms(tree, b, q, x, work.tau + b.iv, U, D, drive);
     for (int h = 0; h < n; ++h) {
         if (!held[b.iv + h]) continue;
         const double t = given[b.iv + h];
@@ -47,24 +36,7 @@ inline void absorb_held(const Tree& tree, const Body& b, const In<double>& q, co
         D[h * n + h] = 1, drive[h] = t;
         U[h] = {zero3<double>(), zero3<double>()};
     }
-    small_cholesky(D, n);
-    Inertia<double> I = x.I;
-    for (int c = 0; c < 6; ++c) {
-        double row[6];
-        for (int k = 0; k < n; ++k) row[k] = c < 3 ? (&U[k].f.x)[c] : (&U[k].n.x)[c - 3];
-        small_solve(D, n, row);
-        for (int k = 0; k < n; ++k) gain[6 * k + c] = row[k];
-    }
-    for (int k = 0; k < n && parent; ++k) {
-        const Vec3<double> gf = stored_vec(gain + 6 * k), gn = stored_vec(gain + 6 * k + 3);
-        const Force<double>& u = U[k];
-        F.f += gf * drive[k], F.n += gn * drive[k];
-        I.M -= Sym3<double>{gf.x * u.f.x, gf.x * u.f.y, gf.x * u.f.z, gf.y * u.f.y, gf.y * u.f.z, gf.z * u.f.z};
-        I.C -= Mat3<double>{gf.x * u.n.x, gf.x * u.n.y, gf.x * u.n.z, gf.y * u.n.x, gf.y * u.n.y, gf.y * u.n.z, gf.z * u.n.x, gf.z * u.n.y, gf.z * u.n.z};
-        I.J -= Sym3<double>{gn.x * u.n.x, gn.x * u.n.y, gn.x * u.n.z, gn.y * u.n.y, gn.y * u.n.z, gn.z * u.n.z};
-    }
-    if (parent) pass_inertia(*parent, x.X, I, F, x.gamma, x.zeta);
-    small_solve(D, n, drive);
+    absorb_terms(n, x, F, U, D, drive, gain, parent);
 }
 
 /// Torque that holds a freedom, beside the applied one: S^T (I a + F) + joint inertia - tau, after the outward pass.

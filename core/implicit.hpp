@@ -51,6 +51,18 @@ inline Tree implicit_tree(const Tree& tree, double h) {
     return out;
 }
 
+/// tau += B dv, with the dampers of all joints.
+inline void add_damping(const Tree& tree, const double* dv, double* tau) {
+    for (const Elastic& e : tree.elastic) {
+        const Body& b = tree.bodies[static_cast<std::size_t>(e.body)];
+        for (int i = 0; i < b.nv; ++i)
+            for (int j = 0; j < b.nv; ++j) tau[b.iv + i] += e.damping[i * b.nv + j] * dv[b.iv + j];
+    }
+    for (const CoupledSpring& s : tree.springs)
+        for (std::size_t i = 0, n = s.v.size(); i < n; ++i)
+            for (std::size_t j = 0; j < n; ++j) tau[s.v[i]] += s.damping[i * n + j] * dv[s.v[j]];
+}
+
 /// Springs across joints: h B + h^2 K = L L^T adds the forces -L L^T a. Each column of L is a row l^T a + lambda = 0 with the
 /// force l lambda: a tie of compliance 1. `tree` is the one whose springs are meant, not its implicit tree.
 inline void add_implicit_ties(const Tree& tree, double h, Loops& loops) {

@@ -1,6 +1,6 @@
 // Time integration of a tree on its configuration manifold.
 //
-// Semi-implicit Euler (with stiff joints implicit, see implicit.hpp), the classical fourth-order Runge-Kutta method, and Dormand and Prince's embedded 5(4) pair with
+// Semi-implicit Euler (with stiff joints implicit: see limit_step.hpp), the classical fourth-order Runge-Kutta method, and Dormand and Prince's embedded 5(4) pair with
 // step control. The Runge-Kutta methods work in a chart around the state at the start of the step, where rotations are
 // rotation vectors (Munthe-Kaas): the solution never leaves the manifold and the order is kept.
 #pragma once
@@ -41,7 +41,6 @@ public:
     bool advance(const Accelerations& acceleration, double t, double dt, double* q, double* v) {
         switch (method_) {
             case Method::semi_implicit:
-            case Method::implicit:  // the same step, with accelerations of the implicit tree
                 semi_implicit(acceleration, t, dt, q, v);
                 if (on_accept) on_accept(q, v);
                 return true;
@@ -50,6 +49,7 @@ public:
                 accept(q, v);
                 return true;
             case Method::adaptive: return adaptive(acceleration, t, dt, q, v);
+            case Method::implicit: break;  // a step of its own, limit_step.hpp
         }
         return false;
     }

@@ -9,7 +9,8 @@
 #define UKEMI_BEGIN namespace ukemi { namespace UKEMI_LEVEL {
 #define UKEMI_END } }
 
-#if defined(__GNUC__)
+#ifdef UKEMI_INLINE  // given: sanitized builds leave it to the compiler
+#elif defined(__GNUC__)
 #define UKEMI_INLINE [[gnu::always_inline]] inline
 #else
 #define UKEMI_INLINE inline

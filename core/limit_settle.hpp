@@ -4,6 +4,7 @@
 // and of limits that touch, J), each in O(n), loops and ties are eliminated: B = J A^-1 J^T less what they take back. Impulses
 // follow Newton's law of restitution and only push; then the limits at rest push as far as none accelerates outwards.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -11,42 +12,49 @@
 
 namespace ukemi {
 
+/// Its storage grows with the events it has seen and is used again.
 class LimitSettler {
 public:
     struct Hit { int row; double speed, impulse; };
-    std::vector<Hit> hits;     ///< limits that took an impulse
-    std::vector<int> pushing;  ///< limits that hold from now on
+    std::vector<Hit> hits;     ///< limits that took an impulse in the last event
+    std::vector<int> pushing;  ///< limits that hold since
 
-    /// closed: loops and ties, or null; limits: a chain whose ties are all limits; outside: rows that do not act yet.
-    LimitSettler(const Tree& tree, ClosedChain* closed, ClosedChain& limits) : tree_(tree), closed_(closed), limits_(limits), n_(static_cast<std::size_t>(tree.nv)) {}
+    /// limits: a chain whose ties are all limits; restitution: one per limit.
+    LimitSettler(const Tree& tree, ClosedChain& limits, std::vector<double> restitution) : tree_(tree), limits_(limits), restitution_(std::move(restitution)), n_(static_cast<std::size_t>(tree.nv)) {
+        const auto rows = static_cast<std::size_t>(limits.rows());
+        error_.resize(rows), rate_.resize(rows), J_.resize(rows * n_), a_.resize(n_), torque_.resize(n_);
+    }
 
-    /// Changes v.
-    void settle(const std::vector<double>& restitution, const std::vector<int>& outside, const double* q, double* v, const double* tau, const double* gravity) {
-        const auto rows = static_cast<std::size_t>(limits_.rows());
-        std::vector<double> error(rows), rate(rows);
-        limits_.state(q, v, error.data(), rate.data());
-        for (int row : outside) error[static_cast<std::size_t>(row)] = -INFINITY;
-        std::vector<std::size_t> touching;
+    /// Changes v. closed: loops and ties, or null; outside: rows that do not act yet.
+    void settle(ClosedChain* closed, const std::vector<int>& outside, const double* q, double* v, const double* tau, const double* gravity) {
+        hits.clear(), pushing.clear(), touching_.clear();
+        limits_.state(q, v, error_.data(), rate_.data());
+        for (int row : outside) error_[static_cast<std::size_t>(row)] = -INFINITY;
         bool crossed_now = false;
-        for (std::size_t r = 0; r < rows; ++r)
-            if (error[r] > -near) touching.push_back(r), crossed_now |= rate[r] > crossed;
-        if (touching.empty()) return;
-        respond(touching, q, v);
+        for (std::size_t r = 0; r < error_.size(); ++r)
+            if (error_[r] > -near) touching_.push_back(r), crossed_now |= rate_[r] > crossed;
+        if (touching_.empty()) return;
+        respond(closed, q, v);
         if (crossed_now) {
-            const std::vector<double> x = newton(touching, rate, restitution);
-            for (std::size_t t = 0; t < touching.size(); ++t) {
-                if (x[t] > 0) hits.push_back({static_cast<int>(touching[t]), rate[touching[t]], x[t]});
-                for (std::size_t i = 0; i < n_; ++i) v[i] -= x[t] * Y_[(loops_ + t) * n_ + i];
-            }
-            limits_.state(q, v, error.data(), rate.data());
+            jump(v);
+            limits_.state(q, v, error_.data(), rate_.data());
         }
-        std::vector<std::size_t> resting;
-        for (std::size_t t = 0; t < touching.size(); ++t)
-            if (std::fabs(rate[touching[t]]) <= at_rest) resting.push_back(t);
-        if (resting.empty()) return;
-        const std::vector<double> force = push(resting, outward_accelerations(touching, q, v, tau, gravity));
-        for (std::size_t k = 0; k < resting.size(); ++k)
-            if (force[k] > 0) pushing.push_back(static_cast<int>(touching[resting[k]]));
+        resting_.clear();
+        for (std::size_t t = 0; t < touching_.size(); ++t)
+            if (std::fabs(rate_[touching_[t]]) <= at_rest) resting_.push_back(t);
+        if (resting_.empty()) return;
+        push(resting_, outward_accelerations(closed, q, v, tau, gravity));
+        for (std::size_t k = 0; k < resting_.size(); ++k)
+            if (x_[k] > 0) pushing.push_back(static_cast<int>(touching_[resting_[k]]));
+    }
+    /// Impacts alone, at the limits for which touches(row): how implicit steps bounce. Changes v.
+    template <class F> void bounce(ClosedChain* closed, const double* q, double* v, F&& touches) {
+        hits.clear(), touching_.clear();
+        limits_.state(q, v, error_.data(), rate_.data());
+        for (std::size_t r = 0; r < error_.size(); ++r)
+            if (touches(r)) touching_.push_back(r);
+        respond(closed, q, v);
+        jump(v);
     }
 
 private:
@@ -59,13 +67,13 @@ private:
     static constexpr int most_rounds = 100;      // of impacts at one instant; the last is without restitution and ends them
 
     /// Y and B of the rows of loops and of the limits that touch.
-    void respond(const std::vector<std::size_t>& touching, const double* q, const double* v) {
-        loops_ = closed_ ? static_cast<std::size_t>(closed_->rows()) : 0, m_ = loops_ + touching.size();
-        R_.assign(m_ * n_, 0.0), Y_.resize(m_ * n_), A_.resize(m_ * m_), rate_v_.resize(std::max(loops_, static_cast<std::size_t>(limits_.rows())));
-        if (closed_) closed_->jacobian(q, v, R_.data(), rate_v_.data());
-        J_.assign(static_cast<std::size_t>(limits_.rows()) * n_, 0.0);
+    void respond(ClosedChain* closed, const double* q, const double* v) {
+        loops_ = closed ? static_cast<std::size_t>(closed->rows()) : 0, m_ = loops_ + touching_.size();
+        R_.assign(m_ * n_, 0.0), Y_.resize(m_ * n_), A_.resize(m_ * m_), rate_v_.resize(std::max(loops_, error_.size()));
+        if (closed) closed->jacobian(q, v, R_.data(), rate_v_.data());
+        std::fill(J_.begin(), J_.end(), 0.0);
         limits_.jacobian(q, v, J_.data(), rate_v_.data());
-        for (std::size_t t = 0; t < touching.size(); ++t) std::copy_n(&J_[touching[t] * n_], n_, &R_[(loops_ + t) * n_]);
+        for (std::size_t t = 0; t < touching_.size(); ++t) std::copy_n(&J_[touching_[t] * n_], n_, &R_[(loops_ + t) * n_]);
         Batch b;
         b.tree = &tree_, b.q.data = q, b.x = {R_.data(), tree_.nv}, b.out = Y_.data(), b.out_stride = tree_.nv;
         run_here(kernels().impulse_response, b, 0, static_cast<std::ptrdiff_t>(m_));
@@ -80,13 +88,12 @@ private:
     }
     /// Gauss' elimination of the rows of loops from A and Y, and (in `factor_`) from what comes later.
     void eliminate() {
-        factor_.assign(loops_ * m_, 0.0);
-        std::vector<double> diagonal(loops_);
+        factor_.assign(loops_ * m_, 0.0), diagonal_.resize(loops_);
         double largest = 0;
-        for (std::size_t k = 0; k < loops_; ++k) diagonal[k] = A_[k * m_ + k], largest = std::fmax(largest, diagonal[k]);
+        for (std::size_t k = 0; k < loops_; ++k) diagonal_[k] = A_[k * m_ + k], largest = std::fmax(largest, diagonal_[k]);
         for (std::size_t k = 0; k < loops_; ++k) {
             const double pivot = A_[k * m_ + k];
-            if (!(pivot > std::fmax(dependent * diagonal[k], immovable * largest))) continue;
+            if (!(pivot > std::fmax(dependent * diagonal_[k], immovable * largest))) continue;
             for (std::size_t r = k + 1; r < m_; ++r) {
                 const double f = factor_[k * m_ + r] = A_[r * m_ + k] / pivot;
                 for (std::size_t s = k + 1; s < m_; ++s) A_[r * m_ + s] -= f * A_[k * m_ + s];
@@ -96,70 +103,81 @@ private:
     }
     double B(std::size_t t, std::size_t s) const { return A_[(loops_ + t) * m_ + loops_ + s]; }
 
-    /// min x^T B x / 2 - x^T wanted over x >= 0, of some of the limits that touch.
-    std::vector<double> push(const std::vector<std::size_t>& which, const std::vector<double>& wanted) const {
+    /// x_ = argmin x^T B x / 2 - x^T wanted over x >= 0, of some of the limits that touch.
+    void push(const std::vector<std::size_t>& which, const double* wanted) {
         const std::size_t n = which.size();
-        std::vector<double> Q(n * n), c(n), x(n), work(n * n + 3 * n);
-        std::vector<int> passive(n, 1), index(n);
+        Q_.resize(n * n), c_.resize(n), x_.resize(n), work_.resize(n * n + 3 * n), passive_.assign(n, 1), index_.resize(n);
         for (std::size_t i = 0; i < n; ++i) {
-            c[i] = wanted[which[i]];
-            for (std::size_t j = 0; j < n; ++j) Q[i * n + j] = 0.5 * (B(which[i], which[j]) + B(which[j], which[i]));
+            c_[i] = wanted[which[i]];
+            for (std::size_t j = 0; j < n; ++j) Q_[i * n + j] = 0.5 * (B(which[i], which[j]) + B(which[j], which[i]));
         }
-        if (n > 0) kernels().nonneg_least(Q.data(), c.data(), static_cast<int>(n), x.data(), passive.data(), work.data(), index.data());
-        return x;
+        if (n > 0) kernels().nonneg_least(Q_.data(), c_.data(), static_cast<int>(n), x_.data(), passive_.data(), work_.data(), index_.data());
     }
-    /// Newton's law for simultaneous impacts (eq. 4.28): what is turned back by the others hits in turn.
-    std::vector<double> newton(const std::vector<std::size_t>& touching, const std::vector<double>& rate, const std::vector<double>& restitution) const {
-        const std::size_t n = touching.size();
-        std::vector<double> speed(n), total(n), wanted(n);  // speeds outwards
+    /// The impacts of what touches: changes v, leaves the hits.
+    void jump(double* v) {
+        newton();
+        for (std::size_t t = 0; t < touching_.size(); ++t) {
+            if (total_[t] > 0) hits.push_back({static_cast<int>(touching_[t]), rate_[touching_[t]], total_[t]});
+            for (std::size_t i = 0; i < n_; ++i) v[i] -= total_[t] * Y_[(loops_ + t) * n_ + i];
+        }
+    }
+    /// Newton's law for simultaneous impacts (eq. 4.28), total_: what is turned back by the others hits in turn. Each round
+    /// loses energy or keeps it: with B x >= (1 + e) s, x >= 0 and one of them an equality, it changes by -x (1 - e) s / 2.
+    void newton() {
+        const std::size_t n = touching_.size();
+        speed_.resize(n), total_.assign(n, 0.0), wanted_.resize(n);  // speeds outwards
         double fastest = 0;
-        for (std::size_t t = 0; t < n; ++t) speed[t] = rate[touching[t]], fastest = std::fmax(fastest, std::fabs(speed[t]));
+        for (std::size_t t = 0; t < n; ++t) speed_[t] = rate_[touching_[t]], fastest = std::fmax(fastest, std::fabs(speed_[t]));
         const double rest = still * (1 + fastest);
         for (int round = 0; round < most_rounds; ++round) {
-            if (round && *std::max_element(speed.begin(), speed.end()) <= rest) break;
+            if (round && *std::max_element(speed_.begin(), speed_.end()) <= rest) break;
             const bool last = round == most_rounds - 1;  // over all and without restitution: a projection, which none can follow
-            std::vector<std::size_t> hit;
+            hit_.clear();
             for (std::size_t t = 0; t < n; ++t) {
-                if (last || speed[t] >= -rest) hit.push_back(t);
-                const double e = rate[touching[t]] > at_rest && !last ? restitution[touching[t]] : 0.0;
-                wanted[t] = (1 + e) * (last ? speed[t] : std::fmax(speed[t], 0.0));
+                if (last || speed_[t] >= -rest) hit_.push_back(t);
+                const double e = rate_[touching_[t]] > at_rest && !last ? restitution_[touching_[t]] : 0.0;
+                wanted_[t] = (1 + e) * (last ? speed_[t] : std::fmax(speed_[t], 0.0));
             }
-            const std::vector<double> x = push(hit, wanted);
-            for (std::size_t k = 0; k < hit.size(); ++k) {
-                total[hit[k]] += x[k];
-                for (std::size_t t = 0; t < n; ++t) speed[t] -= B(t, hit[k]) * x[k];
+            push(hit_, wanted_.data());
+            for (std::size_t k = 0; k < hit_.size(); ++k) {
+                total_[hit_[k]] += x_[k];
+                for (std::size_t t = 0; t < n; ++t) speed_[t] -= B(t, hit_[k]) * x_[k];
             }
         }
-        return total;
     }
     /// Accelerations along the limits that touch, when no limit pushes.
-    std::vector<double> outward_accelerations(const std::vector<std::size_t>& touching, const double* q, const double* v, const double* tau, const double* gravity) {
-        std::vector<double> a(n_), torque(tau, tau + n_), along(m_), dropped(std::max(J_.size(), m_ * n_));
-        if (closed_) {
-            closed_->spring_torques(q, v, a.data());
-            for (std::size_t i = 0; i < n_; ++i) torque[i] += a[i];
+    const double* outward_accelerations(ClosedChain* closed, const double* q, const double* v, const double* tau, const double* gravity) {
+        std::copy(tau, tau + n_, torque_.begin());
+        along_.resize(m_), dropped_.resize(std::max(J_.size(), m_ * n_));
+        if (closed) {
+            closed->spring_torques(q, v, a_.data());
+            for (std::size_t i = 0; i < n_; ++i) torque_[i] += a_[i];
         }
         Batch b;
-        b.tree = &tree_, b.q.data = q, b.v.data = v, b.x.data = torque.data(), b.out = a.data();
+        b.tree = &tree_, b.q.data = q, b.v.data = v, b.x.data = torque_.data(), b.out = a_.data();
         std::copy(gravity, gravity + 3, b.gravity);
         run_here(kernels().forward_dynamics, b, 0, 1);
-        for (std::size_t r = 0; r < m_; ++r) along[r] = product(&R_[r * n_], a.data());
-        if (closed_) {
-            closed_->jacobian(q, v, dropped.data(), rate_v_.data());
-            for (std::size_t r = 0; r < loops_; ++r) along[r] += rate_v_[r];
+        for (std::size_t r = 0; r < m_; ++r) along_[r] = product(&R_[r * n_], a_.data());
+        if (closed) {
+            closed->jacobian(q, v, dropped_.data(), rate_v_.data());
+            for (std::size_t r = 0; r < loops_; ++r) along_[r] += rate_v_[r];
         }
-        limits_.jacobian(q, v, dropped.data(), rate_v_.data());
-        for (std::size_t t = 0; t < touching.size(); ++t) along[loops_ + t] += rate_v_[touching[t]];
+        limits_.jacobian(q, v, dropped_.data(), rate_v_.data());
+        for (std::size_t t = 0; t < touching_.size(); ++t) along_[loops_ + t] += rate_v_[touching_[t]];
         for (std::size_t k = 0; k < loops_; ++k)
-            for (std::size_t r = k + 1; r < m_; ++r) along[r] -= factor_[k * m_ + r] * along[k];
-        return {along.begin() + static_cast<std::ptrdiff_t>(loops_), along.end()};
+            for (std::size_t r = k + 1; r < m_; ++r) along_[r] -= factor_[k * m_ + r] * along_[k];
+        return along_.data() + loops_;
     }
 
     const Tree& tree_;
-    ClosedChain* closed_;
     ClosedChain& limits_;
+    std::vector<double> restitution_;
     std::size_t n_, loops_ = 0, m_ = 0;
-    std::vector<double> R_, J_, Y_, A_, factor_, rate_v_;
+    std::vector<double> error_, rate_;                                          // per limit
+    std::vector<std::size_t> touching_, resting_, hit_;                         // limits; of these, those at rest; in a round, those that push
+    std::vector<double> R_, J_, Y_, A_, factor_, diagonal_, rate_v_;            // rows of loops, then of what touches
+    std::vector<double> speed_, total_, wanted_, Q_, c_, x_, work_, along_, dropped_, a_, torque_;
+    std::vector<int> passive_, index_;
 };
 
 }  // namespace ukemi

@@ -1,39 +1,55 @@
-// Joint limits in the implicit step: rows x <= 0 as unilateral constraints at the end of the step.
+// The implicit step (implicit.hpp), with joint limits as unilateral constraints x <= 0 at its end.
 //
-// The step must leave every row within: x + h (x_dot + h x_dd) <= 0, by forces that only push. Rows that would be passed
-// become active with the acceleration that brings them just to their limit; rows that would have to pull are let go; until
-// neither happens. The rows that were active in the last step are tried first, so that most steps solve once.
+// What hits a limit with restitution bounces first, by impulses at the start of the step (limit_settle.hpp), which never add
+// energy. Then the step must leave every row within: x + h (x_dot + h x_dd) <= 0, by forces that only push. Rows that would be
+// passed become active with the acceleration that brings them just to their limit; rows that would have to pull are let go;
+// until neither happens. The rows that were active in the last step are tried first, so that most steps solve once.
+// Limits of several freedoms bend over a step: they push along their gradient where the step ends, which is found with them.
+// Of a range without hollows such pushes only take energy; along the gradient at the start there may be no end within at all.
+// Where the motion turns fast it is solved again with the velocity products of the mean velocity: those of the start alone
+// add energy in every step, without end.
 // Active limits of single coordinates of a tree without loops are held freedoms (held.hpp), which cost less than free ones;
 // others are rows of a closed chain.
 #pragma once
+#include <algorithm>
+#include <cmath>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "closed_chain.hpp"
+#include "implicit.hpp"
+#include "limit_settle.hpp"
 
 namespace ukemi {
 
 class LimitStepper {
 public:
-    /// tree: the implicit one; base: loops and ties of the structure, with its implicit springs; limits: a chain whose
-    /// ties are all limits; restitution: one per limit; outside: limits whose joints start beyond them.
-    LimitStepper(const Tree& tree, Loops base, ClosedChain& limits, std::vector<double> restitution, const std::vector<int>& outside)
-        : tree_(tree), base_(std::move(base)), limits_(limits), restitution_(std::move(restitution)) {
-        const auto rows = static_cast<std::size_t>(limits_.rows());
+    /// plain: the tree; closed: its loops and ties, or null; tree, base: the implicit ones; limits: a chain of the plain tree whose
+    /// ties are all limits, or null; restitution: one per limit; outside: limits whose joints start beyond them.
+    LimitStepper(const Tree& plain, ClosedChain* closed, const Tree& tree, Loops base, ClosedChain* limits, std::vector<double> restitution, const std::vector<int>& outside)
+        : closed_(closed), tree_(tree), base_(std::move(base)), limits_(limits), restitution_(std::move(restitution)) {
+        const auto rows = restitution_.size();
+        if (limits_) settler_.emplace(plain, *limits_, restitution_);
         error_.resize(rows), rate_.resize(rows), error_new_.resize(rows), rate_new_.resize(rows), state_.assign(rows, within);
         for (int row : outside) state_[static_cast<std::size_t>(row)] = beyond;
         a_.resize(static_cast<std::size_t>(tree_.nv)), held_.assign(a_.size(), 0), given_.resize(a_.size()), torque_.resize(a_.size());
-        const Loops& all = limits_.loops();
+        const Loops all = limits_ ? limits_->loops() : Loops{};
         for (const Tie& tie : all.ties) {
             const TieTerm& term = all.terms[static_cast<std::size_t>(tie.term)];
             const bool plain = tie.term_end == tie.term + 1 && !term.angle && term.measure < 0 && std::fabs(term.c[0]) == 1 && term.c[1] == 0 && term.c[2] == 0 && term.c[3] == 0;
             freedom_.push_back(plain ? term.v : -1), coordinate_.push_back(term.q), sign_.push_back(term.c[0]), offset_.push_back(tie.offset);
             all_plain_ &= plain;
         }
-        v_.resize(a_.size()), q_.resize(static_cast<std::size_t>(tree_.nq));
+        target_.resize(rows), product_.resize(rows), J_.assign(rows * a_.size(), 0.0);
+        for (std::size_t r = 0; r < rows; ++r)
+            if (freedom_[r] >= 0) J_[r * a_.size() + static_cast<std::size_t>(freedom_[r])] = sign_[r];
+        v_.resize(a_.size()), v_first_.resize(a_.size()), v_last_.resize(a_.size()), v_mean_.resize(a_.size()), dv_.resize(a_.size()), tau_.resize(a_.size()), q_.resize(static_cast<std::size_t>(tree_.nq));
     }
     /// Limits that pushed in the last step.
     const std::vector<int>& active() const { return active_; }
+    /// Limits from which something came back in the last step.
+    const std::vector<int>& bounced() const { return bounced_; }
     void set_active(const std::vector<int>& rows) { active_ = rows, solved_ = false, chain_.reset(); }
     bool solved() const { return solved_; }
     /// How hard each of them pushed, in the same order.
@@ -44,14 +60,17 @@ public:
     void advance(const double* tau, const double* external, const double* gravity, double h, double* q, double* v, bool goes_on) {
         if (goes_on) error_.swap(error_new_), rate_.swap(rate_new_);
         else measure(q, v, error_.data(), rate_.data());
-        tries_.assign(error_.size(), 0), bend_.assign(error_.size(), 0.0), free_rate_ = rate_;
-        // rows that return are found anew, with what drives them
-        const std::size_t before = active_.size();
-        active_.erase(std::remove_if(active_.begin(), active_.end(), [&](int r) { return returns(static_cast<std::size_t>(r), h); }), active_.end());
-        if (active_.size() < before) chain_.reset();
-        for (int round = 0; round < most_rounds; ++round) {
-            solve(q, v, tau, external, gravity, h);
-            if (!release(round) && !hold() && !straighten(h)) break;
+        bounce(h, q, v);
+        tries_.assign(error_.size(), 0);
+        for (int row : active_) target_[static_cast<std::size_t>(row)] = (-error_[static_cast<std::size_t>(row)] / h - rate_[static_cast<std::size_t>(row)]) / h;
+        if (has_curved()) limits_->jacobian(q, v, J_.data(), product_.data());
+        std::copy(v, v + v_.size(), v_last_.begin());
+        find_end(q, v, v, tau, external, gravity, h);
+        for (int pass = 1; pass < most_passes && turned(h); ++pass) {
+            v_last_ = v_;
+            for (std::size_t i = 0; i < v_.size(); ++i) dv_[i] = 0.5 * (v_[i] - v[i]), v_mean_[i] = v[i] + dv_[i], tau_[i] = tau ? tau[i] : 0.0;
+            add_damping(tree_, dv_.data(), tau_.data());  // only the velocity products are those of the mean
+            find_end(q, v, v_mean_.data(), tau_.data(), external, gravity, h);
         }
         std::copy(v_.begin(), v_.end(), v), std::copy(q_.begin(), q_.end(), q);
         for (std::size_t r = 0; r < state_.size(); ++r)
@@ -64,23 +83,71 @@ private:
     static constexpr double tolerance = 1e-12;   // a row is passed by more than this [rad, m]
     static constexpr double reached = 1e-9;      // a curved row that is active ends this near [rad, m]
     static constexpr double bounces = 1e-7;      // slower than this nothing comes back [rad/s, m/s]
+    static constexpr double touches = 1e-9;      // a limit nearer than this feels the impacts of others [rad, m], as in limit_settle.hpp
+    static constexpr int most_bounces = 20;      // between limits that are nearer to each other than a step; then they are held
+    static constexpr int most_bends = 12;        // of curved rows, before less of the step is done
+    static constexpr int most_passes = 4;        // of velocity products, each at the mean velocity of the last
+    static constexpr double drift = 1e-5;        // of the energy in a step, that velocity products may add
 
+    /// Velocities after the impacts of what comes back from its limit in this step, and of what touches besides.
+    void bounce(double h, const double* q, double* v) {
+        bounced_.clear();
+        auto comes_back = [&](std::size_t r) { return returns(r, h); };
+        for (int round = 0; round < most_bounces && any_row(comes_back); ++round) {
+            settler_->bounce(closed_, q, v, [&](std::size_t r) { return state_[r] != beyond && (returns(r, h) || error_[r] > -touches); });
+            for (const LimitSettler::Hit& hit : settler_->hits)
+                if (std::find(bounced_.begin(), bounced_.end(), hit.row) == bounced_.end()) bounced_.push_back(hit.row);
+            measure(q, v, error_.data(), rate_.data());
+        }
+        if (bounced_.empty()) return;
+        const std::size_t before = active_.size();
+        active_.erase(std::remove_if(active_.begin(), active_.end(), [&](int r) { return rate_[static_cast<std::size_t>(r)] < -bounces; }), active_.end());
+        if (active_.size() < before) chain_.reset();
+    }
+    template <class F> bool any_row(F&& f) const {
+        for (std::size_t r = 0; r < error_.size(); ++r)
+            if (f(r)) return true;
+        return false;
+    }
+    /// The end of the step and the rows that are active there; v_products: the velocity of the velocity products.
+    void find_end(const double* q, const double* v, const double* v_products, const double* tau, const double* external, const double* gravity, double h) {
+        int bends = 0;
+        for (int round = 0; round < most_rounds; ++round) {
+            solve(q, v, v_products, tau, external, gravity, h);
+            if (release(round) || hold(h)) continue;
+            if (!bent()) return;
+            if (bends == 0) v_first_ = v_;
+            if (++bends > most_bends) break;
+            straighten(h);
+        }
+        if (has_curved()) retreat(q, h);
+    }
+    /// Whether velocity products, taken at another velocity than the mean, may still change the energy by more than `drift` of it.
+    bool turned(double h) const {
+        double change = 0;
+        for (std::size_t i = 0; i < v_.size(); ++i) change = std::fmax(change, std::fabs(v_[i] - v_last_[i]));
+        return h * change > drift;
+    }
     /// The end of the step with the present active rows.
-    void solve(const double* q, const double* v, const double* tau, const double* external, const double* gravity, double h) {
+    void solve(const double* q, const double* v, const double* v_products, const double* tau, const double* external, const double* gravity, double h) {
         if (mark_held()) {
-            for (int row : active_) given_[freedom(row)] = sign_[static_cast<std::size_t>(row)] * target(static_cast<std::size_t>(row), h);
-            kernels().held_dynamics(tree_, held_.data(), given_.data(), q, v, tau, external, gravity, scratch_.get(kernels().scratch_bytes(tree_)), a_.data(), torque_.data());
+            for (int row : active_) given_[freedom(row)] = sign_[static_cast<std::size_t>(row)] * target_[static_cast<std::size_t>(row)];
+            kernels().held_dynamics(tree_, held_.data(), given_.data(), q, v_products, tau, external, gravity, scratch_.get(kernels().scratch_bytes(tree_)), a_.data(), torque_.data());
             lambda_.resize(active_.size());
             for (std::size_t k = 0; k < active_.size(); ++k) lambda_[k] = sign_[static_cast<std::size_t>(active_[k])] * torque_[freedom(active_[k])];
         } else {
             if (!chain_) compile();
             const int first = static_cast<int>(base_.ties.size());
-            for (std::size_t k = 0; k < active_.size(); ++k) chain_->set_target(first + static_cast<int>(k), target(static_cast<std::size_t>(active_[k]), h));
+            for (std::size_t k = 0; k < active_.size(); ++k) chain_->set_row(first + static_cast<int>(k), &J_[static_cast<std::size_t>(active_[k]) * a_.size()], target_[static_cast<std::size_t>(active_[k])]);
             lambda_.resize(static_cast<std::size_t>(chain_->rows()));
-            chain_->dynamics(q, v, tau, external, gravity, a_.data(), lambda_.data());
+            chain_->dynamics(q, v_products, tau, external, gravity, a_.data(), lambda_.data());
         }
         solved_ = true;
         for (std::size_t i = 0; i < v_.size(); ++i) v_[i] = v[i] + h * a_[i];
+        finish(q, h);
+    }
+    /// Where v_ leads.
+    void finish(const double* q, double h) {
         Batch b;
         b.tree = &tree_;
         b.q.data = q, b.v.data = v_.data(), b.dt = h, b.out = q_.data();
@@ -89,28 +156,43 @@ private:
     }
     /// How far each limit is passed, and how fast.
     void measure(const double* q, const double* v, double* error, double* rate) {
-        if (!all_plain_) return limits_.state(q, v, error, rate);
+        if (!all_plain_) return limits_->state(q, v, error, rate);
         for (std::size_t r = 0; r < sign_.size(); ++r) error[r] = sign_[r] * q[coordinate_[r]] + offset_[r], rate[r] = sign_[r] * v[freedom_[r]];
     }
     /// Whether a row hits its limit in this step so fast that it comes back.
-    bool returns(std::size_t r, double h) const { return restitution_[r] > 0 && rate_[r] > bounces && error_[r] + h * rate_[r] > -tolerance; }
-    /// The acceleration that brings an active row just to its limit, or back with its restitution.
-    double target(std::size_t r, double h) const {
-        // It comes back from the speed that dampers would leave it; and what drives it outwards brakes its return too, or
-        // it would gain the work of that force over the step.
-        const double change = free_rate_[r] - rate_[r], hits = rate_[r] + std::fmin(change, 0.0);
-        const double end = returns(r, h) ? std::fmin(-restitution_[r] * hits + std::fmax(change, 0.0), -error_[r] / h) : -error_[r] / h;
-        return (end - rate_[r]) / h - bend_[r];
+    bool returns(std::size_t r, double h) const {
+        return restitution_[r] > 0 && state_[r] != beyond && rate_[r] > bounces && error_[r] + h * rate_[r] > -tolerance;
     }
-    /// Rows bend over a step: where an active one ends beyond its limit its acceleration is corrected by that.
-    bool straighten(double h) {
-        bool again = false;
-        for (int row : active_) {
-            const auto r = static_cast<std::size_t>(row);
-            if (freedom_[r] >= 0 || error_new_[r] <= reached || state_[r] == beyond) continue;
-            bend_[r] += error_new_[r] / (h * h), again = true;
+    bool curved(int row) const { return freedom_[static_cast<std::size_t>(row)] < 0; }
+    bool has_curved() const { return std::any_of(active_.begin(), active_.end(), [&](int row) { return curved(row); }); }
+    /// Whether an active row of several freedoms does not end at its limit.
+    bool bent() const {
+        return std::any_of(active_.begin(), active_.end(), [&](int row) { return curved(row) && state_[static_cast<std::size_t>(row)] != beyond && std::fabs(error_new_[static_cast<std::size_t>(row)]) > reached; });
+    }
+    /// Active rows of several freedoms as they are at the end that was found.
+    void straighten(double h) {
+        limits_->jacobian(q_.data(), v_.data(), J_.data(), product_.data());
+        for (int row : active_)
+            if (curved(row)) aim(row, h);
+    }
+    /// The acceleration that brings a row from the end that was found to its limit.
+    void aim(int row, double h) {
+        const auto r = static_cast<std::size_t>(row), n = a_.size();
+        double along = 0;
+        for (std::size_t i = 0; i < n; ++i) along += J_[r * n + i] * a_[i];
+        target_[r] = along - error_new_[r] / (h * h);
+    }
+    /// No end was found where curved rows just touch: as much of the first one's velocity as stays within.
+    void retreat(const double* q, double h) {
+        double low = 0, high = 1;
+        for (int halving = 0; halving < 40; ++halving) {
+            const double share = halving == 39 ? low : 0.5 * (low + high);
+            for (std::size_t i = 0; i < v_.size(); ++i) v_[i] = share * v_first_[i];
+            finish(q, h);
+            bool ends_within = true;
+            for (std::size_t r = 0; r < error_new_.size(); ++r) ends_within &= state_[r] == beyond || error_new_[r] <= std::fmax(reached, error_[r]);
+            (ends_within ? low : high) = share;
         }
-        return again;
     }
     std::size_t freedom(int row) const { return static_cast<std::size_t>(freedom_[static_cast<std::size_t>(row)]); }
     /// Marks the freedoms of the active rows, where all are single coordinates, none twice, and nothing else constrains them.
@@ -139,34 +221,49 @@ private:
         return true;
     }
     /// Adds rows that would be passed.
-    bool hold() {
+    bool hold(double h) {
         const std::size_t before = active_.size();
         for (std::size_t r = 0; r < error_new_.size(); ++r) {
-            if (error_new_[r] <= tolerance || state_[r] == beyond) continue;
-            if (std::find(active_.begin(), active_.end(), static_cast<int>(r)) != active_.end()) continue;
-            active_.push_back(static_cast<int>(r));
-            free_rate_[r] = rate_new_[r];
+            const int row = static_cast<int>(r);
+            if (error_new_[r] <= tolerance || state_[r] == beyond || std::find(active_.begin(), active_.end(), row) != active_.end()) continue;
+            active_.push_back(row);
+            if (!curved(row)) target_[r] = (-error_[r] / h - rate_[r]) / h;
         }
         if (active_.size() == before) return false;
+        if (std::any_of(active_.begin() + static_cast<std::ptrdiff_t>(before), active_.end(), [&](int row) { return curved(row); })) straighten(h);
         chain_.reset();
         return true;
     }
+    /// The structure's loops and ties, and a row for each active limit on the freedoms of its terms.
     void compile() {
         Loops loops = base_;
-        append_ties(loops, limits_.loops(), active_);
+        for (int row : active_) {
+            const Loops& all = limits_->loops();
+            const Tie& tie = all.ties[static_cast<std::size_t>(row)];
+            const int first = static_cast<int>(loops.terms.size());
+            for (int t = tie.term; t < tie.term_end; ++t) {
+                const TieTerm& term = all.terms[static_cast<std::size_t>(t)];
+                const int freedoms = term.angle || term.measure >= 0 ? 3 : 1;
+                for (int k = 0; k < freedoms; ++k)
+                    if (std::none_of(loops.terms.begin() + first, loops.terms.end(), [&](const TieTerm& other) { return other.v == term.v + k; }))
+                        loops.terms.push_back({term.body, term.q, term.v + k, false, {0, 0, 0, 0}, 0});
+            }
+            loops.ties.push_back({first, static_cast<int>(loops.terms.size()), 0.0});
+        }
         chain_ = std::make_unique<ClosedChain>(tree_, std::move(loops));
     }
 
+    ClosedChain* closed_;
     const Tree& tree_;
     Loops base_;
-    ClosedChain& limits_;
+    ClosedChain* limits_;
+    std::optional<LimitSettler> settler_;
     std::vector<double> restitution_, error_, rate_, error_new_, rate_new_, a_, v_, q_, lambda_;
-    std::vector<double> sign_, offset_, bend_;  // per limit
-    std::vector<double> free_rate_;             // per limit: with which it would pass, if nothing held it
-    std::vector<double> given_, torque_;   // per freedom
+    std::vector<double> sign_, offset_, target_, product_, J_;  // per limit: of single coordinates; the acceleration that is wanted when active; its gradient
+    std::vector<double> given_, torque_, v_mean_, dv_, tau_, v_first_, v_last_;  // per freedom
     bool all_plain_ = true;                // each limit is one of a single coordinate
     std::vector<char> state_, held_;
-    std::vector<int> active_, tries_, freedom_, coordinate_;
+    std::vector<int> active_, bounced_, tries_, freedom_, coordinate_;
     bool solved_ = false;
     Scratch scratch_;
     std::unique_ptr<ClosedChain> chain_;

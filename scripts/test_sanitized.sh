@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
 # Builds the core under ASan and UBSan beside the release build and runs the tests that drive it.
+# test_sanitized.sh PYTHON PYTEST...: the environment's interpreter, and the command that runs tests
 set -euo pipefail
 python=$1
+shift
 build=build/sanitize
+mkdir -p "$build"
 site=$("$python" -c 'import ukemi, pathlib; print(pathlib.Path(ukemi.__file__).parent)')
 pip=("$python" -m pip install --quiet --disable-pip-version-check)
-"${pip[@]}" cmake ninja "nanobind>=2.4"
 bin=$(dirname "$python")
-"$bin/cmake" -G Ninja -S . -B "$build" -DCMAKE_MAKE_PROGRAM="$PWD/$bin/ninja" -DUKEMI_SANITIZE=ON -DPython_EXECUTABLE="$PWD/$python" -DCMAKE_BUILD_TYPE=Debug > "$build.log" 2>&1 || { mkdir -p build; cat "$build.log"; exit 1; }
+"${pip[@]}" cmake ninja "nanobind>=2.4"
+"$bin/cmake" -G Ninja -S . -B "$build" -DCMAKE_MAKE_PROGRAM="$PWD/$bin/ninja" -DUKEMI_SANITIZE=ON -DPython_EXECUTABLE="$PWD/$python" -DCMAKE_BUILD_TYPE=Debug > "$build.log" 2>&1 || { cat "$build.log"; exit 1; }
 "$bin/cmake" --build "$build"
 # a copy of the installed package with the instrumented core in place of the released one
 rm -rf "$build/package" && mkdir -p "$build/package" && cp -r "$site" "$build/package/ukemi"
@@ -16,4 +19,4 @@ asan=$(${CXX:-c++} -print-file-name=libasan.so)
 stdcpp=$(${CXX:-c++} -print-file-name=libstdc++.so.6)
 # NumPy and the interpreter leak by design at exit; everything else must be clean.
 LD_PRELOAD="$asan $stdcpp" ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=print_stacktrace=1 \
-  PYTHONPATH="$build/package" "$python" -m pytest -q -p no:cacheprovider tests/dynamics tests/chain tests/sim tests/particles -m "not oracle and not fuzz"
+  PYTHONPATH="$build/package" "$@" -p no:cacheprovider tests/dynamics tests/chain tests/sim tests/particles -m "not oracle and not fuzz"

@@ -24,15 +24,21 @@ DT = 1e-3
 LINKS = (10, 30, 100, 300, 1000)
 #: Flat: the dearest size costs at most this many times the cheapest, per body.
 FLAT = 1.5
-TOUCHES = (1, 4, 16, 64)
-#: m impacts on 1000 links: cost over what n + m^2 blocks would cost at the rates of one and of most of them.
+TOUCHES = (1, 2, 4, 8, 16, 32, 64, 128)
+#: m links of 1000: cost over the fit a + b (bodies between them and the root, at most n) + c m^2.
 QUADRATIC = 1.5
+
+
+#: Bodies of chains that lie on the ground; the way that contact steps choose costs at most this over the better one.
+CHAINS = (10, 20, 40, 80)
+CHOSEN = 1.25
 
 
 def run(rounds: int, results: Results) -> None:
     _hand(max(3, rounds // 5), results)
     _held(max(3, rounds // 5), results)
     _growing(max(3, rounds // 20), results)
+    _chosen(max(3, rounds // 10), results)
 
 
 def hand_mjcf(model: uk.Model) -> str:
@@ -122,7 +128,7 @@ def _repeat(call: Callable[[], object], times: int) -> None:
 
 
 def _growing(rounds: int, results: Results) -> None:
-    """Cost per body of an impulse response and of Psi, less what a call on one link costs; cost of m links."""
+    """Cost per body of an impulse response and of Psi, less what a call on one link costs."""
     trees = {links: random_tree(links) for links in (1, *LINKS)}
     work: dict[str, dict[int, Callable[[], object]]] = {"impulse response": {}, "Psi of one link": {}}
     for links, model in trees.items():
@@ -139,15 +145,67 @@ def _growing(rounds: int, results: Results) -> None:
         per_body = {str(n): (median[n] - median[1]) / (n - 1) * 1e9 for n in LINKS}
         uneven = max(per_body.values()) / min(per_body.values())
         results.limits.append(Limit(f"{case}, cost per body, 10 to 1000 links", uneven, FLAT, "x", per_body))
-    model = trees[LINKS[-1]]
+    _many_links(trees[LINKS[-1]], rounds, results)
+
+
+def _many_links(model: uk.Model, rounds: int, results: Results) -> None:
     names = [model.link_names[k] for k in np.random.default_rng(0).permutation(model.nlinks)]
     q = model.neutral()
-    took = {}
-    for m in TOUCHES:
-        seen = [_seconds(partial(uk.inverse_inertia, model, q, *names[:m])) for _ in range(rounds)]
-        took[m] = float(np.median(seen))
-    low, high = TOUCHES[0], TOUCHES[-1]
-    per_pair = (took[high] - took[low]) / (high**2 - low**2)
-    between = max(took[m] / (took[low] + per_pair * (m**2 - low**2)) for m in TOUCHES)
-    parts = {f"{m} links [us]": t * 1e6 for m, t in took.items()}
-    results.limits.append(Limit("Psi of m of 1000 links over a + b m^2", between, QUADRATIC, "x", parts))
+    # sizes take turns, and the quickest counts: a pause of the machine is no cost of a size
+    calls = {m: partial(uk.inverse_inertia, model, q, *names[:m]) for m in TOUCHES}
+    took = np.min([[_seconds(calls[m]) for m in TOUCHES] for _ in range(rounds)], axis=0)
+    fit = np.array([[1.0, len(_ways(model, names[:m])), m**2] for m in TOUCHES])
+    rates = np.linalg.lstsq(fit / took[:, None], np.ones(len(TOUCHES)), rcond=None)[0]  # of relative errors
+    parts = {f"{m} links [us]": float(t * 1e6) for m, t in zip(TOUCHES, took, strict=True)}
+    parts |= {f"{what} [us]": float(rate * 1e6) for what, rate in zip(("call", "body", "pair"), rates, strict=True)}
+    case = "Psi of m of 1000 links over a + b (bodies on their ways) + c m^2"
+    results.limits.append(Limit(case, float((took / (fit @ rates)).max()), QUADRATIC, "x", parts))
+
+
+def _ways(model: uk.Model, names: list[str]) -> set[str]:
+    """Links between those named and the root: what Psi passes, however many of them share it."""
+    ways: set[str] = set()
+    for name in names:
+        link: Link | None = model.link(name)
+        while link is not None and link.name not in ways:
+            ways.add(link.name)
+            link = link.parent
+    return ways
+
+
+def _chosen(rounds: int, results: Results) -> None:
+    """Contact steps by the inertia's factor, by articulated bodies, and as the core chooses."""
+    parts: dict[str, float] = {}
+    worst = 0.0
+    for links in CHAINS:
+        sims = {way: uk.Simulation(_lying(links), DT) for way in ("factor", "bodies", "chosen")}
+        for way, sim in sims.items():
+            assert sim._scene is not None
+            if way != "chosen":
+                sim._scene.engine.by_bodies = way == "bodies"
+            sim.step(steps=2)
+        steps = max(2, 400 // links)
+        times = [[_seconds(partial(sim.step, None, steps)) for sim in sims.values()] for _ in range(rounds)]
+        took = dict(zip(sims, np.min(times, axis=0) / steps * 1e6, strict=True))
+        parts |= {f"{links} hinges, {way} [us]": float(t) for way, t in took.items()}
+        worst = max(worst, float(took["chosen"] / min(took.values())))
+    results.limits.append(Limit("contact step of a chain as chosen, over the better way", worst, CHOSEN, "x", parts))
+
+
+def _lying(links: int) -> uk.World:
+    """A chain of hinges along x that rests on five balls."""
+    b = uk.Builder("chain")
+    for i in range(links):
+        ball = [uk.Sphere(0.02, at=uk.Pose((0.05, 0, 0)))] if i % max(1, links // 4) == 0 else []
+        rod = {"mass": 0.1, "com": (0.05, 0, 0), "inertia": (1e-5, 1e-4, 1e-4)}
+        joint = uk.Revolute((0, 1, 0), damping=1e-3) if i else uk.Free()
+        place = uk.Pose((0.1 if i else 0.0, 0, 0))
+        b.link(f"link{i}", f"link{i - 1}" if i else "world", joint, place, shapes=ball, **rod)  # type: ignore[arg-type]
+    world = uk.World()
+    world.terrain = uk.Ground()
+    world.collisions = False
+    model = b.build()
+    q = model.neutral()
+    q[2] = 0.02
+    world.add(model, q=q)
+    return world

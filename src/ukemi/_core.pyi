@@ -87,6 +87,18 @@ class ClosedChain:
     def spring_torques(self, q: ArrayLike, v: ArrayLike) -> _Array: ...
     def least_norm(self, lambda_: ArrayLike) -> _Array: ...
 
+class LimitSettler:
+    def __init__(self, tree: Tree, limits: ClosedChain, restitution: Sequence[float]) -> None: ...
+    def settle(
+        self,
+        closed: ClosedChain | None,
+        outside: Sequence[int],
+        q: ArrayLike,
+        v: ArrayLike,
+        tau: ArrayLike,
+        gravity: ArrayLike | None,
+    ) -> tuple[_Array, list[tuple[int, float, float]], list[int]]: ...
+
 class Integrator:
     def __init__(
         self,
@@ -137,6 +149,7 @@ class Contacts:
         limits: ClosedChain | None = None,
         restitution: Sequence[float] = (),
     ) -> None: ...
+    by_bodies: bool
     def advance(
         self,
         q: ArrayLike,
@@ -246,17 +259,6 @@ def jacobian(tree: Tree, q: ArrayLike, link: int, point: ArrayLike) -> _Array: .
 def jacobian_rate(tree: Tree, q: ArrayLike, v: ArrayLike, link: int, point: ArrayLike) -> _Array: ...
 def mechanics(tree: Tree, q: ArrayLike, v: ArrayLike, gravity: ArrayLike | None) -> _Array: ...
 def impulse_response(tree: Tree, q: ArrayLike, joint: ArrayLike | None, external: ArrayLike | None) -> _Array: ...
-def settle_limits(
-    tree: Tree,
-    closed: ClosedChain | None,
-    limits: ClosedChain,
-    restitution: Sequence[float],
-    outside: Sequence[int],
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: ArrayLike,
-    gravity: ArrayLike | None,
-) -> tuple[_Array, list[tuple[int, float, float]], list[int]]: ...
 def inverse_inertia(tree: Tree, q: ArrayLike, links: Sequence[int]) -> _Array: ...
 def integrate(tree: Tree, q: ArrayLike, v: ArrayLike, dt: float) -> _Array: ...
 def difference(tree: Tree, q0: ArrayLike, q1: ArrayLike) -> _Array: ...

@@ -119,7 +119,7 @@ def test_models_that_are_no_humanoids_are_refused(figure: uk.ClipFigure) -> None
     ("path", "largest"),
     [
         ("unitree_g1/g1_29dof_rev_1_0.urdf", 0.03),
-        ("mujoco_humanoid/humanoid.xml", 0.06),
+        pytest.param("mujoco_humanoid/humanoid.xml", 0.06, marks=pytest.mark.oracle),
         ("human_36dof/human.urdf", 0.04),
     ],
 )

@@ -11,6 +11,7 @@ import pytest
 import ukemi as uk
 
 mujoco = pytest.importorskip("mujoco")
+pytestmark = pytest.mark.oracle
 
 #: MuJoCo's limits give way under load; the thesis-like damping of the model leaves slow motion after 4 s as well [rad]
 SOFTNESS = 0.02

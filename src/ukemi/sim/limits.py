@@ -50,6 +50,7 @@ class LimitKeeper:
     def _read(self) -> None:
         self._model = self.world.model
         self.limits, self.chain = limit_chain(self._model)
+        self._settler = _core.LimitSettler(self._model.tree, self.chain, self.restitution) if self.limits else None
 
     @property
     def held(self) -> list[int]:
@@ -87,14 +88,12 @@ class LimitKeeper:
     def settle(self) -> None:
         """At an event: velocities after the impacts of all limits that touch, then which of them hold."""
         world = self.world
-        if not self.limits:
+        if self._settler is None:
             return
         self._come_within()
         closed = world.chain_without_stops() if world.connections or world.ties else None
         motion = world.q, world.v, world.tau, world.gravity
-        world.v, hits, pushing = _core.settle_limits(
-            world.model.tree, closed, self.chain, self.restitution, self.outside, *motion
-        )
+        world.v, hits, pushing = self._settler.settle(closed, self.outside, *motion)
         for k, speed, impulse in hits:
             if k not in self.held:
                 self._tell(world.time, k, "limit reached", speed=speed, impulse=impulse)
