@@ -149,7 +149,10 @@ class Contacts:
         limits: ClosedChain | None = None,
         restitution: Sequence[float] = (),
     ) -> None: ...
-    by_bodies: bool
+    @property
+    def by_bodies(self) -> bool: ...
+    @by_bodies.setter
+    def by_bodies(self, by_bodies: bool) -> None: ...
     def advance(
         self,
         q: ArrayLike,
