@@ -6,10 +6,12 @@
 // pyramids, u >= 0.
 //   c+ = c + h v + h^2/2 (F + g),  v+ = v + h (F + g),  l+ = l + h (sum (p_i - c0) x f_i - (c - c0) x F0),
 //   t+ = t + h (l - l_ref)
-// where (c0, F0) is what the product of place and force is linearised about. Cost: squares of x - x_ref and of u. Solved by a
+// where (c0, F0) is what the product of place and force is linearised about. Cost: squares of x - x_ref, of u and of F - F_ref. Solved by a
 // primal-dual interior-point method (Mehrotra's predictor and corrector) whose Newton steps are Riccati recursions: linear in
-// the number of intervals, and with D = weights + z/u diagonal only 12 x 12 matrices are inverted:
-//   P_k = Q + A^T P (1 + Y P)^-1 A,  Y = B D^-1 B^T.
+// the number of intervals, and with H = D + rho B_v^T B_v, D = weights + z/u diagonal, only 12 x 12 matrices are inverted:
+//   P_k = Q + A^T P (1 + Y P)^-1 A,  Y = B H^-1 B^T.
+// B_v = h E are the rows of B for the velocity, rho = weight of F - F_ref over h: as F = E u, that cost costs one 3 x 3 matrix.
+//   H^-1 = D^-1 - D^-1 B_v^T C B_v D^-1,  C = rho (1 + rho B_v D^-1 B_v^T)^-1  (Woodbury).
 #pragma once
 #include <cmath>
 
@@ -18,7 +20,7 @@
 
 UKEMI_BEGIN
 
-constexpr int NX = 12;
+constexpr int NX = 12, VC = 3 * NX + 9;  // of the state; of V and C
 
 /// LU factor with partial pivoting of a matrix of the state's size, in place.
 inline void lu(double* A, int* pivot) {
@@ -61,6 +63,11 @@ struct PlanStep {  // one interval: A in parts, B by columns
     void backward(const double* x, double* y) const {
         const Vec3<double> c = read3(x), v = read3(x + 3), l = read3(x + 6), t = read3(x + 9);
         write3(y, c - cross(F0, l) * h), write3(y + 3, c * h + v), write3(y + 6, l + t * h), write3(y + 9, t);  // (a x F)^T = F x
+    }
+    /// C x
+    Vec3<double> softened(const Vec3<double>& x) const {
+        const double* C = d.V + VC * k + 3 * NX;
+        return {dot(read3(C), x), dot(read3(C + 3), x), dot(read3(C + 6), x)};
     }
     int first() const { return d.first[k]; }
     int last() const { return d.first[k + 1]; }
@@ -122,6 +129,18 @@ inline void plan_factor(const PlanData& d) {
             for (int i = 0; i < NX; ++i)
                 for (int j = 0; j < NX; ++j) Y[i * NX + j] += w * b[i] * b[j];
         }
+        // V = B D^-1 B_v^T, then C
+        double* V = d.V + VC * k;
+        for (int i = 0; i < NX; ++i)
+            for (int j = 0; j < 3; ++j) V[3 * i + j] = Y[i * NX + 3 + j];
+        const double rho = d.push_weight / step.h;
+        const double* y = Y + 3 * NX + 3;
+        const Sym3<double> C = inverse(Sym3<double>{1 + rho * y[0], rho * y[1], rho * y[2], 1 + rho * y[NX + 1], rho * y[NX + 2], 1 + rho * y[2 * NX + 2]});
+        write3(V + 3 * NX, Vec3<double>{C.xx, C.xy, C.xz} * rho), write3(V + 3 * NX + 3, Vec3<double>{C.xy, C.yy, C.yz} * rho), write3(V + 3 * NX + 6, Vec3<double>{C.xz, C.yz, C.zz} * rho);
+        for (int i = 0; i < NX; ++i) {
+            const Vec3<double> c = step.softened(read3(V + 3 * i));
+            for (int j = 0; j < NX; ++j) Y[i * NX + j] -= dot(c, read3(V + 3 * j));
+        }
         P = d.P + NX * NX * (k + 1);
         for (int i = 0; i < NX; ++i)
             for (int j = 0; j < NX; ++j) {
@@ -164,6 +183,8 @@ inline void plan_direction(const PlanData& d, const double* r, double* du) {
         for (int i = 0; i < NX; ++i) s[i] = 0;
         for (int e = step.first(); e < step.last(); ++e)
             for (int i = 0; i < NX; ++i) s[i] -= d.B[NX * e + i] * r[e] / d.D[e];
+        const Vec3<double> soft = step.softened(read3(s + 3));
+        for (int i = 0; i < NX; ++i) s[i] -= dot(read3(d.V + VC * k + 3 * i), soft);
         for (int i = 0; i < NX; ++i) {
             for (int l = 0; l < NX; ++l) s[i] -= Y[i * NX + l] * p[l];
             keep[i] = s[i], keep[NX + i] = p[i];
@@ -189,11 +210,25 @@ inline void plan_direction(const PlanData& d, const double* r, double* du) {
             s[i] = keep[NX + i];
             for (int l = 0; l < NX; ++l) s[i] += P[i * NX + l] * dx[l];  // costate
         }
+        Vec3<double> whole = zero3<double>();
         for (int e = step.first(); e < step.last(); ++e) {
             double g = r[e];
             for (int i = 0; i < NX; ++i) g += d.B[NX * e + i] * s[i];
             du[e] = -g / d.D[e];
+            whole += read3(d.B + NX * e + 3) * du[e];
         }
+        const Vec3<double> soft = step.softened(whole);
+        for (int e = step.first(); e < step.last(); ++e) du[e] -= dot(read3(d.B + NX * e + 3), soft) / d.D[e];
+    }
+}
+
+/// Gradient of the costs of forces: W u + weight B_v^T (F - F_ref).
+inline void plan_gradient(const PlanData& d) {
+    for (int k = 0; k < d.intervals; ++k) {
+        const PlanStep step(d, k);
+        const Vec3<double> F = (read3(d.x + NX * (k + 1) + 3) - read3(d.x + NX * k + 3)) * (1 / step.h) - read3(d.gravity);
+        const Vec3<double> over = (F - read3(d.push + 3 * k)) * d.push_weight;
+        for (int e = step.first(); e < step.last(); ++e) d.r[e] = d.W[e] * d.u[e] + dot(read3(d.B + NX * e + 3), over);
     }
 }
 
@@ -210,7 +245,7 @@ inline int plan_solve(PlanData& d) {
         for (int e = 0; e < m; ++e) mu += d.u[e] * d.z[e], d.D[e] = d.W[e] + d.z[e] / d.u[e];
         mu /= m;
         plan_factor(d);
-        for (int e = 0; e < m; ++e) d.r[e] = d.W[e] * d.u[e];  // predictor: towards u z = 0
+        plan_gradient(d);  // predictor: towards u z = 0
         plan_direction(d, d.r, d.du);
         double step = 1, after = 0;
         for (int e = 0; e < m; ++e) {
@@ -223,7 +258,7 @@ inline int plan_solve(PlanData& d) {
         const double sigma = (after / mu) * (after / mu) * (after / mu), target = sigma * mu;
         for (int e = 0; e < m; ++e) {
             d.correct[e] = (target - d.du[e] * d.dz[e]) / d.u[e];
-            d.r[e] = d.W[e] * d.u[e] - d.correct[e];
+            d.r[e] -= d.correct[e];
         }
         plan_direction(d, d.r, d.du);
         double length = 1;

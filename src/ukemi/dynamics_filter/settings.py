@@ -67,6 +67,7 @@ class Settings:
     plan_turn: float = 1000.0
     plan_force: float = 4e-4
     plan_last: float = 10.0
+    plan_push: float = 0.01
     ramp: float = 0.1
     early: float = 0.02
     step_gain: float = 0.7
@@ -106,7 +107,7 @@ class Settings:
         level, height = (self.plan_place, self.plan_velocity), (self.plan_height, self.plan_climb)
         course = [[way, way, up] for way, up in zip(level, height, strict=True)]
         state = [*course[0], *course[1], *[self.plan_spin] * 3, *[self.plan_turn] * 3]
-        return np.array([*np.array([*state, self.plan_force]) / 0.04, self.plan_last])
+        return np.array([*np.array([*state, self.plan_force]) / 0.04, self.plan_last, self.plan_push / 0.04])
 
 
 #: What `filter_motion` uses first.

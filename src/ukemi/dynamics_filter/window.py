@@ -122,6 +122,7 @@ class Window:
             share,
             where,
             ref.centroid[middle, 6:],
+            ref.push[middle],
             goal,
             self.weights,
             self.floor,
