@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics.kinematics import difference, integrate
@@ -33,6 +34,7 @@ EARLIER, SLOW = 0.06, 0.2  # a contact begins so much earlier while the points a
 LIFTED, MOVED = 0.006, 0.015  # a contact ends when the held foot is so far above the ground or from its place [m]
 TOES = 0.05  # how far toes reach ahead of the ball [m]
 SETTLE = 1.5  # cut-off of the body's way to its feet [Hz]
+STOOP = 1.6  # how long a body goes down that stands too high for its legs [s]
 CUTOFF = 8.0  # of the whole motion [Hz]
 #: Of where the body goes only what is slower than SETTLE counts.
 ROUGHLY = FootLockSettings(rounds=1)
@@ -114,6 +116,17 @@ def settled(figure: Footed, q: Array, fps: float, contacts: Contacts, height: He
     move = difference(model, q, locked.q)
     move[:, 6:] = 0.0
     body = integrate(model, q, low_pass(move, fps, SETTLE), 1.0)
+    still = lock_feet(figure, body, fps, contacts=contacts, settings=LEGS_ONLY, height=height).q
+    # legs that are too short for their feet: the body goes down by what they lack, at once for all of a step
+    above = above_ground(sole_points(model, list(figure.soles.values()), still), height)
+    short = np.where(contacts, above, 0.0).max(axis=(1, 2))
+    if short.max(initial=0.0) < LIFTED:
+        return still
+    wide = 2 * max(1, round(0.25 * STOOP * fps)) + 1
+    short = sliding_window_view(np.pad(short, wide // 2, mode="edge"), wide).max(axis=1)
+    for _ in range(2):
+        short = sliding_window_view(np.pad(short, wide // 2, mode="edge"), wide).mean(axis=1)
+    body[:, 2] -= short
     return lock_feet(figure, body, fps, contacts=contacts, settings=LEGS_ONLY, height=height).q
 
 
