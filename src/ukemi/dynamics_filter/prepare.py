@@ -17,6 +17,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics.kinematics import difference, integrate
 from ukemi.dynamics_filter.reference import ContactPoints, Reference, runs
+from ukemi.dynamics_filter.retiming import carried, flights, weight_asked_for
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
@@ -157,7 +158,8 @@ def make_reference(figure: Footed, q: Array, fps: float, dt: float, ground: Grou
     """
     model, height = figure.model, ground_height(ground)
     smooth = smooth_coordinates(model, q, fps, CUTOFF)
-    contacts = sole_contacts(sole_points(model, list(figure.soles.values()), smooth), fps)
+    soles = sole_points(model, list(figure.soles.values()), smooth)
+    contacts = carried(sole_contacts(soles, fps), soles, weight_asked_for(model, smooth, fps))
     if height is not None:
         smooth[:, 2] += height(smooth[:, :2])
     still = settled(figure, smooth, fps, contacts, height)
@@ -165,5 +167,9 @@ def make_reference(figure: Footed, q: Array, fps: float, dt: float, ground: Grou
     nearest = np.clip(np.round(motion.time * fps).astype(int), 0, len(still) - 1)
     points = contact_points(model, figure.soles)
     feet = sole_points(model, list(figure.soles.values()), motion.q)
-    held = let_go(contacts[nearest], feet, height)
+    wanted = contacts[nearest]
+    held = let_go(wanted, feet, height)
+    for first, end in flights(held.any(axis=(1, 2))):
+        if wanted[first:end].any(axis=(1, 2)).all():  # nothing was to be a flight here
+            held[first:end] = wanted[first:end]
     return Reference(model, dt, motion.q, motion.v, motion.a, points, schedule(points, held))
