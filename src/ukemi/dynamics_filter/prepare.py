@@ -73,7 +73,9 @@ def _tidy(on: Contacts, low: Array, speed: Array, fps: float) -> Contacts:
     """Without short gaps and touches, and with beginnings and ends where the points are down."""
     n = len(on)
     for first, end in runs(~on):
-        if first > 0 and end < n and (end - first) / fps < GAP and low[first:end].max() < HIGH:
+        short = (end - first) / fps < GAP and low[first:end].max() < HIGH
+        dragged = low[first:end].max() < LIFTED and speed[first:end].max() < STILL.off_speed  # but not lifted
+        if first > 0 and end < n and (short or dragged):
             on[first:end] = True
     for first, end in runs(on):
         if first > 0 and end < n and (end - first) / fps < SHORTEST:
