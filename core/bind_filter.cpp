@@ -151,7 +151,7 @@ private:
         plan(&d.M, nv * nv), plan(&d.factor, nv * nv), plan(&d.rows, rows * stride), plan(&d.scaled, rows * stride), plan(&d.S, rows * rows);
         for (double** p : {&d.rhs, &d.slack, &d.y, &d.lambda}) plan(p, rows);
         plan(&d.grasp, edges * std::max(rows, stride) + 8), plan(&d.reduced, edges * rows + 8), plan(&d.response, edges * stride + 8);
-        plan(&d.Q, edges * edges + 8), plan(&d.c, edges + 8), plan(&d.edge, 3 * edges + 8), plan(&d.nn_work, edges * edges + 5 * edges + stride + 8);
+        plan(&d.Q, edges * edges + 8), plan(&d.c, edges + 8), plan(&d.edge, 3 * edges + 8), plan(&d.nn_work, edges * edges + 6 * edges + stride + 8), plan(&d.slide, np + 1);
         numbers_.assign(total, 0.0);
         for (auto& [slot, at] : pieces_) *slot = numbers_.data() + at;
         for (std::size_t j = 0; j < nv; ++j) {

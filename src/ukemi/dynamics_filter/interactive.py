@@ -98,7 +98,8 @@ class DynamicsFilter:
         self.model, self.ground, self.stepping = model, terrain, stepping
         s = STANDARD if settings is None else settings
         friction = s.friction if terrain is None else float(min(terrain.friction, 10.0))
-        self.settings = replace(s, friction=friction, preview=min(s.preview, 0.8))
+        # a frame does not say how hard the floor will be pushed
+        self.settings = replace(s, friction=friction, preview=min(s.preview, 0.8), plan_push=0.0)
         self.points = contact_points(model, model_soles(model) if soles is None else soles)
         if self.points.groups != 2:
             raise InvalidInputError(f"DynamicsFilter: expected two feet, got {self.points.groups}")
