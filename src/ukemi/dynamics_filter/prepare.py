@@ -22,7 +22,7 @@ from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.motion.foot_lock import FootLockSettings, lock_feet
-from ukemi.motion.footfalls import Contacts, Footed, FootfallSettings, footfalls, sole_points
+from ukemi.motion.footfalls import Contacts, Footed, FootfallSettings, footfalls, point_velocities, sole_points
 from ukemi.motion.soles import Height, Sole, above_ground
 from ukemi.motion.trajectory import low_pass, smooth_coordinates, trajectory
 
@@ -65,16 +65,18 @@ def sole_contacts(points: Array, fps: float, height: Height | None = None) -> Co
             low = above[:, foot, pair].min(axis=1)
             way = points[:, foot, pair, :2].mean(axis=1)
             speed = np.linalg.norm(np.gradient(way, 1 / fps, axis=0), axis=1) if len(way) > 1 else np.zeros(len(way))
-            found[:, foot, pair] = _tidy(on, low, speed, fps)[:, None]
+            fastest = np.linalg.norm(point_velocities(points[:, foot, pair], fps), axis=-1).max(axis=1)
+            found[:, foot, pair] = _tidy(on, low, speed, fastest, fps)[:, None]
     return found
 
 
-def _tidy(on: Contacts, low: Array, speed: Array, fps: float) -> Contacts:
+def _tidy(on: Contacts, low: Array, speed: Array, fastest: Array, fps: float) -> Contacts:
     """Without short gaps and touches, and with beginnings and ends where the points are down."""
     n = len(on)
     for first, end in runs(~on):
+        # a foot that is dragged has been neither lifted nor turned
         short = (end - first) / fps < GAP and low[first:end].max() < HIGH
-        dragged = low[first:end].max() < LIFTED and speed[first:end].max() < STILL.off_speed  # but not lifted
+        dragged = low[first:end].max() < LIFTED and fastest[first:end].max() < STILL.off_speed
         if first > 0 and end < n and (short or dragged):
             on[first:end] = True
     for first, end in runs(on):
