@@ -5,6 +5,7 @@ steps.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ukemi import _core
 from ukemi.contact.terrain import Ground
@@ -21,6 +22,8 @@ from ukemi.model.model import Model
 GRAVITY = 9.81
 #: Steps between two looks at the capture point.
 CHUNK = 5
+#: A plan is made anew when a foot comes down, unless the last one is younger than this [s].
+SOON = 0.009
 #: How fast a foot that is late comes down [m/s], and how late a plan takes it to be at most [s].
 DESCENT, LATEST = 0.4, 0.1
 TRUNK = ("abdomen", "chest", "spine", "torso", "waist")
@@ -104,6 +107,7 @@ class Follower:
         self.window = Window(reference, self.settings, self.floor[:9])
         self.step, self.planned = 0, 0
         self.plan: Plan | None = None
+        self.stood = np.zeros(reference.points.groups, dtype=bool)
         self.goals = np.zeros((0, 15))
 
     def state(self) -> tuple[Array, Array, Array]:
@@ -123,7 +127,8 @@ class Follower:
         ref, s, k = self.reference, self.settings, self.step
         n = min(steps, len(ref) - k)
         now = slice(k, k + n)
-        due = s.preview > 0 and (self.plan is None or k - self.planned >= round(s.plan_every / s.dt))
+        since = (k - self.planned) * s.dt
+        due = s.preview > 0 and (self.plan is None or since > s.plan_every - 1e-9 or (since > SOON and self._landed()))
         if due or self.place_feet:
             q, _, x = self.state()
         if self.place_feet:
@@ -141,6 +146,15 @@ class Follower:
         out = self.core.run(*rows, self.window.share[now], shift, self._centroid(n), external)
         self.step += int(out["steps"])
         return out
+
+    def _feet(self) -> NDArray[np.bool_]:
+        """Which feet are down."""
+        points = self.reference.points
+        return np.isin(np.arange(points.groups), points.group[self.core.down() > 0])
+
+    def _landed(self) -> bool:
+        """Whether a foot came down since the last plan, beside one that stood: late or early, the plan did not know."""
+        return bool(self.stood.any() and (self._feet() & ~self.stood).any())
 
     def _centroid(self, n: int) -> Array:
         """What the next n steps aim at: the plan, or without one the reference itself."""
@@ -164,6 +178,7 @@ class Follower:
         landing = self.shift if self.landing is None else self.landing
         self.plan = self.window.plan(k, start, held, landing[ref.points.group], late)
         self.planned = k
+        self.stood = self._feet()
         ahead = np.arange(k, k + round(self.settings.plan_every / self.settings.dt) + CHUNK, dtype=np.float64)
         self.goals = self.plan.at(self.settings.dt * ahead, ref.model.mass)
 

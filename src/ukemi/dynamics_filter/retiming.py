@@ -1,8 +1,8 @@
 """Contacts that a body's own weight asks for: whoever does not fall stands on something.
 
-Feet that turn, slide or fade from one clip into another are never still, and so count as lifted. But in the air the centre
-of mass falls freely. Where no contact was found and the centre of mass goes on as if it were carried, the contact before
-lasts longer and the one after begins earlier, up to the moment at which the feet have to be moved least for it.
+Feet that slide or fade from one clip into another are never still, and so count as lifted. But in the air the centre
+of mass falls freely. Where no contact was found and the centre of mass goes on as if it were carried, the contact
+before lasts longer and the one after begins earlier, up to the moment at which the feet have to be moved least for it.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.motion.footfalls import Contacts
 
-#: A flight in which the centre of mass asks on average for more than this is none [body weights]. In captured runs and jumps
-#: it is at most 0.33, in flights that are none at least 0.74 (docs/decisions.md).
+#: A flight in which the centre of mass asks on average for more than this is none [body weights]. In captured runs and
+#: jumps it is at most 0.33, in flights that are none at least 0.74 (docs/decisions.md).
 CARRIED = 0.5
 #: A pair that stands elsewhere afterwards [m] has turned under the weight: it cannot be held, and is left alone.
 PIVOT = 0.03
@@ -52,8 +52,8 @@ def _apart(here: Array, there: Array, foot: int, pair: list[int]) -> float:
 
 
 def _moved(way: Array, stands: Contacts) -> Array:
-    """(n,): how far in all points (n, 2, 3) are moved that are kept where they first are, on the floor, for 0, 1, ... frames
-    more; what does not stand there at first cannot be kept.
+    """(n,): how far in all points (n, 2, 3) are moved that are kept where they first are, on the floor, for 0, 1, ...
+    frames more; what does not stand there at first cannot be kept.
     """
     if not stands.any():
         return np.full(len(way), np.inf)
