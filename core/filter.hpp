@@ -467,7 +467,7 @@ inline void filter_impulse(FilterData& d, const BodyMotion* B, const In<double>&
         // Least squares over the cone alone would throw a point that slides up by mu times its speed: that speed is taken off
         // the wish until it agrees with what comes out (De Saxce and Feng 1998, as a fixed point)
         for (int p = 0; p < d.np; ++p) d.slide[p] = 0;
-        for (int again = 0; again < 8; ++again) {
+        for (int again = 0; again < 30; ++again) {
             double *x = d.nn_work, *c = x + edges, *work = c + edges;
             e = 0;
             for (int p = 0; p < d.np; ++p)

@@ -173,7 +173,7 @@ def make_reference(figure: Footed, q: Array, fps: float, dt: float, ground: Grou
     feet = sole_points(model, list(figure.soles.values()), motion.q)
     wanted = contacts[nearest]
     held = let_go(wanted, feet, height)
-    for first, end in flights(held.any(axis=(1, 2))):
+    for first, end in flights(held):
         if wanted[first:end].any(axis=(1, 2)).all():  # nothing was to be a flight here
             held[first:end] = wanted[first:end]
     return Reference(model, dt, motion.q, motion.v, motion.a, points, schedule(points, held))

@@ -31,7 +31,7 @@ def carried(contacts: Contacts, points: Array, weight: Array) -> Contacts:
     """
     kept = contacts.copy()
     pairs = [(foot, list(pair)) for foot in range(contacts.shape[1]) for pair in HEEL_AND_BALL]
-    for first, end in flights(contacts.any(axis=(1, 2))):
+    for first, end in flights(contacts):
         if weight[first:end].mean() < CARRIED:
             continue
         # the pair that stood carries up to a frame, then the one that will stand
@@ -63,8 +63,9 @@ def _moved(way: Array, stands: Contacts) -> Array:
     return total
 
 
-def flights(bears: NDArray[np.bool_]) -> list[tuple[int, int]]:
+def flights(contacts: Contacts) -> list[tuple[int, int]]:
     """(first, end) of every time in between in which nothing bears."""
+    bears: NDArray[np.bool_] = np.logical_or.reduce(contacts, axis=(1, 2))
     return [(first, end) for first, end in runs(~bears) if first > 0 and end < len(bears)]
 
 
