@@ -48,6 +48,23 @@ inline void lu_solve(const double* A, const int* pivot, double* x) {
     }
 }
 
+/// The same for NX right-hand sides, the rows of X one after another.
+inline void lu_solve_all(const double* A, const int* pivot, double* X) {
+    auto less = [&](int i, int j) {
+        const double a = A[i * NX + j];
+        for (int c = 0; c < NX; ++c) X[i * NX + c] -= a * X[j * NX + c];
+    };
+    for (int k = 0; k < NX; ++k)
+        for (int c = 0; pivot[k] != k && c < NX; ++c) { const double t = X[k * NX + c]; X[k * NX + c] = X[pivot[k] * NX + c], X[pivot[k] * NX + c] = t; }
+    for (int i = 0; i < NX; ++i)
+        for (int j = 0; j < i; ++j) less(i, j);
+    for (int i = NX - 1; i >= 0; --i) {
+        for (int j = i + 1; j < NX; ++j) less(i, j);
+        const double d = 1 / A[i * NX + i];
+        for (int c = 0; c < NX; ++c) X[i * NX + c] *= d;
+    }
+}
+
 struct PlanStep {  // one interval: A in parts, B by columns
     const PlanData& d;
     int k;
@@ -126,7 +143,7 @@ inline void plan_factor(const PlanData& d) {
         for (int i = 0; i < NX * NX; ++i) Y[i] = 0;
         for (int e = step.first(); e < step.last(); ++e) {
             const double *b = d.B + NX * e, w = 1 / d.D[e];
-            for (int i = 0; i < NX; ++i)
+            for (int i = 0; i < 9; ++i)  // the turn is not pushed
                 for (int j = 0; j < NX; ++j) Y[i * NX + j] += w * b[i] * b[j];
         }
         // V = B D^-1 B_v^T, then C
@@ -142,26 +159,28 @@ inline void plan_factor(const PlanData& d) {
             for (int j = 0; j < NX; ++j) Y[i * NX + j] -= dot(c, read3(V + 3 * j));
         }
         P = d.P + NX * NX * (k + 1);
-        for (int i = 0; i < NX; ++i)
-            for (int j = 0; j < NX; ++j) {
-                double s = i == j;
-                for (int l = 0; l < NX; ++l) s += Y[i * NX + l] * P[l * NX + j];
-                F[i * NX + j] = s;
-            }
+        auto times_P = [&](const double* M, double* to) {  // to += M P; the rows of P are contiguous
+            for (int i = 0; i < NX; ++i)
+                for (int l = 0; l < NX; ++l)
+                    for (int j = 0; j < NX; ++j) to[i * NX + j] += M[i * NX + l] * P[l * NX + j];
+        };
+        for (int i = 0; i < NX * NX; ++i) F[i] = i % (NX + 1) == 0;
+        times_P(Y, F);
         lu(F, d.pivot + NX * k);
         if (k == 0) break;
-        // P_k = Q + A^T P (1 + Y P)^-1 A, column by column
-        double* out = d.P + NX * NX * k;
-        double unit[NX], a[NX], t[NX], r[NX];
+        // P_k = Q + A^T P (1 + Y P)^-1 A, of which (1 + Y P)^-1 A first; P is symmetric, so that X^T P = (P X)^T
+        double *out = d.P + NX * NX * k, X[NX * NX], XP[NX * NX] = {}, column[NX], a[NX], r[NX];
         for (int j = 0; j < NX; ++j) {
-            for (int i = 0; i < NX; ++i) unit[i] = i == j;
-            step.forward(unit, a);
-            lu_solve(F, d.pivot + NX * k, a);
-            for (int i = 0; i < NX; ++i) {
-                t[i] = 0;
-                for (int l = 0; l < NX; ++l) t[i] += P[i * NX + l] * a[l];
-            }
-            step.backward(t, r);
+            for (int i = 0; i < NX; ++i) column[i] = i == j;
+            step.forward(column, a);
+            for (int i = 0; i < NX; ++i) X[i * NX + j] = a[i];
+        }
+        lu_solve_all(F, d.pivot + NX * k, X);
+        for (int i = 0; i < NX; ++i)
+            for (int j = 0; j < i; ++j) { const double t = X[i * NX + j]; X[i * NX + j] = X[j * NX + i], X[j * NX + i] = t; }
+        times_P(X, XP);
+        for (int j = 0; j < NX; ++j) {
+            step.backward(XP + NX * j, r);
             for (int i = 0; i < NX; ++i) out[i * NX + j] = r[i];
         }
         for (int i = 0; i < NX; ++i) {

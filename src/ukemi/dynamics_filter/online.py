@@ -150,11 +150,11 @@ class Follower:
     def _feet(self) -> NDArray[np.bool_]:
         """Which feet are down."""
         points = self.reference.points
-        return np.isin(np.arange(points.groups), points.group[self.core.down() > 0])
+        return np.bincount(points.group[self.core.down() > 0], minlength=points.groups) > 0
 
     def _landed(self) -> bool:
         """Whether a foot came down since the last plan, beside one that stood: late or early, the plan did not know."""
-        return bool(self.stood.any() and (self._feet() & ~self.stood).any())
+        return bool(self.stood.any() and not self.stood.all() and (self._feet() & ~self.stood).any())
 
     def _centroid(self, n: int) -> Array:
         """What the next n steps aim at: the plan, or without one the reference itself."""
