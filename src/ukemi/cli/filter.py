@@ -27,11 +27,11 @@ def filter_command(
     ] = None,
     preview: Annotated[float, typer.Option(help="Seconds of look-ahead; 0 none, inf the whole clip.")] = 0.8,
     solver: Annotated[str, typer.Option(help="qp, or paper for the filter as printed.")] = "qp",
-    slope: Annotated[float, typer.Option(help="Of the ground along x [degrees], positive uphill.")] = 0.0,
-    belt: Annotated[float, typer.Option(help="Velocity of the ground along x [m/s], for a treadmill.")] = 0.0,
+    slope: Annotated[float, typer.Option(help="Of the ground along x (degrees), positive uphill.")] = 0.0,
+    belt: Annotated[float, typer.Option(help="Velocity of the ground along x (m/s), for a treadmill.")] = 0.0,
     friction: Annotated[float, typer.Option(help="Of the ground.")] = 0.8,
-    mass: Annotated[float | None, typer.Option(help="Of the person [kg]; default by height.")] = None,
-    height: Annotated[float | None, typer.Option(help="Of the person [m]; default by the bones.")] = None,
+    mass: Annotated[float | None, typer.Option(help="Of the person (kg); default by height.")] = None,
+    height: Annotated[float | None, typer.Option(help="Of the person (m); default by the bones.")] = None,
     pace: Annotated[
         float | None, typer.Option(help="Share of the file's frame rate; default 1, or what it must be to stand.")
     ] = None,
@@ -40,8 +40,9 @@ def filter_command(
 ) -> None:
     """Filters a motion: feet that stand, ground forces that push, torques that fit.
 
-    Writes motion.bvh, states.npz, torques.csv, ground_forces.csv and .mot, motion.gif and report.html; open the
-    report first. A figure that falls says when; Ctrl-C keeps what was done.
+    Open report.html first; beside it are motion.bvh, states.npz, torques.csv, ground_forces.csv, .mot and motion.gif.
+
+    A figure that falls says when. Ctrl-C keeps what was done.
 
     Examples:
 
@@ -78,7 +79,11 @@ def filter_command(
         raise typer.Exit(130) from None
     if result.interrupted:
         typer.echo(f"stopped at {result.time[-1]:.2f} s: what was done until then is in {out}", err=True)
-    files = write_all(result, out, animation=animation)
+    try:
+        files = write_all(result, out, animation=animation)
+    except KeyboardInterrupt:
+        typer.echo(f"stopped while results were written: those in {out} are whole but for the newest", err=True)
+        raise typer.Exit(130) from None
     summary = {
         "motion": clip.name,
         "duration_s": float(result.time[-1] + result.dt),
