@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ukemi import _core
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics.forward import mass_matrix
-from ukemi.dynamics.kinematics import difference
+from ukemi.dynamics.kinematics import difference, link_poses
 from ukemi.dynamics_filter.reference import Reference
 from ukemi.dynamics_filter.settings import Settings
 from ukemi.dynamics_filter.start import standing_start
@@ -190,10 +190,8 @@ class Follower:
         M = mass_matrix(model, q)
         h = np.array([M[5, 1], M[3, 2], M[4, 0]])  # mass times centre of mass, in the base's frame
         inertia = M[3:6, 3:6] - (h @ h * np.eye(3) - np.outer(h, h)) / model.mass
-        w, u = q[3], q[4:7]
-        local = inertia @ turn / model.mass
-        side = 2 * np.cross(u, local)
-        return local + w * side + np.cross(u, side)
+        R: Array = link_poses(model, q)[0, :3, :3]
+        return R @ (inertia @ turn) / model.mass
 
     def _place_feet(self, x: Array, steps: int) -> None:
         """A foot in the air goes by as much beside its reference as the capture point will be beside its own when

@@ -58,7 +58,7 @@ class Settings:
     land_speed: float = 0.4
     brake_weight: float = 1000.0
     near: float = 0.05
-    stick: float = 100.0
+    stick: float = 150.0
     limit_time: float = 0.02
     plan_place: float = 100.0
     plan_velocity: float = 10.0
