@@ -143,9 +143,13 @@ inline void plan_factor(const PlanData& d) {
         for (int i = 0; i < NX * NX; ++i) Y[i] = 0;
         for (int e = step.first(); e < step.last(); ++e) {
             const double *b = d.B + NX * e, w = 1 / d.D[e];
-            for (int i = 0; i < 9; ++i)  // the turn is not pushed
-                for (int j = 0; j < NX; ++j) Y[i * NX + j] += w * b[i] * b[j];
+            for (int i = 3; i < 9; ++i)  // velocity and angular momentum; the turn is not pushed
+                for (int j = 3; j < 9; ++j) Y[i * NX + j] += w * b[i] * b[j];
         }
+        for (int i = 0; i < 3; ++i)  // the place goes h/2 times as far as the velocity changes
+            for (int j = 3; j < 9; ++j) Y[i * NX + j] = Y[j * NX + i] = 0.5 * step.h * Y[(i + 3) * NX + j];
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j) Y[i * NX + j] = 0.5 * step.h * Y[i * NX + 3 + j];
         // V = B D^-1 B_v^T, then C
         double* V = d.V + VC * k;
         for (int i = 0; i < NX; ++i)
@@ -201,7 +205,7 @@ inline void plan_direction(const PlanData& d, const double* r, double* du) {
         double* keep = d.affine + 2 * NX * k;  // s - Y p, then p: for the way forward
         for (int i = 0; i < NX; ++i) s[i] = 0;
         for (int e = step.first(); e < step.last(); ++e)
-            for (int i = 0; i < NX; ++i) s[i] -= d.B[NX * e + i] * r[e] / d.D[e];
+            for (int i = 0; i < 9; ++i) s[i] -= d.B[NX * e + i] * (r[e] / d.D[e]);
         const Vec3<double> soft = step.softened(read3(s + 3));
         for (int i = 0; i < NX; ++i) s[i] -= dot(read3(d.V + VC * k + 3 * i), soft);
         for (int i = 0; i < NX; ++i) {
