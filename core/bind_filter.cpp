@@ -21,7 +21,7 @@ Array table(const char* name, nb::handle object, std::initializer_list<npy_intp>
 
 class PyFilter {
 public:
-    PyFilter(nb::object t, const std::vector<int>& links, nb::handle points, const std::vector<int>& tips, nb::handle gains, nb::handle limits, nb::handle settings, nb::handle floor, nb::handle gravity)
+    PyFilter(nb::object t, const std::vector<int>& links, nb::handle points, const std::vector<int>& kinds, nb::handle gains, nb::handle limits, nb::handle settings, nb::handle floor, nb::handle gravity)
         : owner_(t), tree_(nb::cast<const Tree&>(t)) {
         const Tree& tree = tree_;
         if (tree.bodies.empty() || tree.bodies[0].kind != JointKind::free || tree.bodies[0].parent >= 0)
@@ -30,7 +30,9 @@ public:
             if (tree.bodies[i].parent < 0) throw InputError("InvalidInputError", "model: expected one figure, got several trees");
         const auto np = static_cast<npy_intp>(links.size());
         const Array P = table("points", points, {np, 3}), G = table("gains", gains, {3, tree.nv}), B = table("limits", limits, {3, tree.nv});
-        if (tips.size() != links.size()) throw InputError("InvalidInputError", "tips: expected one flag per point");
+        if (kinds.size() != links.size()) throw InputError("InvalidInputError", "kinds: expected one per point");
+        for (const int kind : kinds)
+            if (kind < 0 || kind > 2) throw InputError("InvalidInputError", "kinds: expected 0 (sole), 1 (tip) or 2 (seat)");
         for (npy_intp i = 0; i < np; ++i) {
             const int link = links[static_cast<std::size_t>(i)];
             if (link < 0 || link >= static_cast<int>(tree.links.size()) || tree.links[static_cast<std::size_t>(link)].body < 0)
@@ -39,7 +41,7 @@ public:
             const double* x = P.data() + 3 * i;
             points_.push_back({l.body, {l.p.x + l.R.xx * x[0] + l.R.xy * x[1] + l.R.xz * x[2], l.p.y + l.R.yx * x[0] + l.R.yy * x[1] + l.R.yz * x[2],
                                         l.p.z + l.R.zx * x[0] + l.R.zy * x[1] + l.R.zz * x[2]},
-                               tips[static_cast<std::size_t>(i)] != 0});
+                               static_cast<PointKind>(kinds[static_cast<std::size_t>(i)])});
         }
         FilterData& d = data_;
         d.tree = &tree_, d.np = static_cast<int>(np), d.points = points_.data();
@@ -225,7 +227,7 @@ nb::tuple centroidal_plan(nb::handle start, nb::handle h, nb::handle about, nb::
 void bind_filter(nb::module_& m) {
     nb::class_<PyFilter>(m, "Filter", "State and memory of the dynamics filter.")
         .def(nb::init<nb::object, const std::vector<int>&, nb::handle, const std::vector<int>&, nb::handle, nb::handle, nb::handle, nb::handle, nb::handle>(), nb::arg("tree"), nb::arg("links"),
-             nb::arg("points"), nb::arg("tips"), nb::arg("gains"), nb::arg("limits"), nb::arg("settings"), nb::arg("floor"), nb::arg("gravity").none())
+             nb::arg("points"), nb::arg("kinds"), nb::arg("gains"), nb::arg("limits"), nb::arg("settings"), nb::arg("floor"), nb::arg("gravity").none())
         .def("change", &PyFilter::change, nb::arg("settings"))
         .def("ground", &PyFilter::ground, nb::arg("floor"))
         .def("reset", &PyFilter::reset, nb::arg("q"), nb::arg("v"))

@@ -128,6 +128,7 @@ inline void stick_rows(FilterData& d, const BodyMotion* B, const In<double>& q, 
 /// How high a point goes that is still far from where it should come down: a foot that drags would stick in the wrong place. One
 /// that stands already is not lifted.
 inline double clearance(const FilterData& d, const FilterInput& in, int p) {
+    if (d.points[p].kind == PointKind::seat) return 0.0;
     for (int k = 0; k < d.np; ++k)
         if (d.down[k] && d.points[k].body == d.points[p].body) return 0.0;
     const Vec3<double> way = read3(d.ref_place + 3 * p) + read3(in.shift + 6 * p) - read3(d.place + 3 * p);
@@ -139,10 +140,12 @@ inline double clearance(const FilterData& d, const FilterInput& in, int p) {
 inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B, const In<double>& q, FilterRows& rows) {
     const FilterSettings& s = d.s;
     for (int p = 0; p < d.np; ++p) {
-        if (d.down[p] || d.points[p].tip) continue;
+        if (d.down[p] || d.points[p].kind == PointKind::tip) continue;
+        const bool carried = d.points[p].kind == PointKind::seat;
         const bool land = in.share[p] > 0;  // below zero: it may touch, but is not sent down
         const double w = land ? s.land_weight : s.swing_weight, kp = land ? s.land_kp : s.swing_kp, kd = land ? s.land_kd : s.swing_kd;
         if (w <= 0) continue;
+        if (carried && ground_under(d.floor, read3(d.place + 3 * p)).height > d.s.near) continue;
         const Vec3<double> x = read3(d.place + 3 * p), v = read3(d.velocity + 3 * p), drift = read3(d.drift + 3 * p);
         const Vec3<double> goal = read3(d.ref_place + 3 * p) + read3(in.shift + 6 * p);
         const Vec3<double> wish = (goal - x) * kp + (read3(d.ref_velocity + 3 * p) + read3(in.shift + 6 * p + 3) - v) * kd + read3(d.ref_acceleration + 3 * p);
@@ -156,7 +159,8 @@ inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B
         if (brake) down = gently;
         const Vec3<double> e[3] = {d.floor.t1, d.floor.t2, g.n};
         const double level[3] = {dot(e[0], wish), dot(e[1], wish), down}, weights[3] = {w, w, land ? w : brake ? s.brake_weight : w};
-        for (int k = 0; k < 3; ++k) point_row(*d.tree, B, q, d.points[p], x, e[k], rows.add(level[k] - dot(e[k], drift), 1 / weights[k]));
+        for (int k = carried ? 2 : 0; k < (carried && !brake ? 2 : 3); ++k)
+            point_row(*d.tree, B, q, d.points[p], x, e[k], rows.add(level[k] - dot(e[k], drift), 1 / weights[k]));
     }
 }
 
@@ -421,7 +425,7 @@ inline bool mark_impacts(FilterData& d, const BodyMotion* B, const In<double>& q
     bool any = false;
     double* row = d.nn_work;
     for (int p = 0; p < d.np; ++p) {
-        if (d.set[p] || d.points[p].tip) continue;
+        if (d.set[p] || d.points[p].kind == PointKind::tip) continue;
         const Ground g = ground_under(d.floor, read3(d.place + 3 * p));
         if (g.height > 0.05) continue;
         std::memset(row, 0, static_cast<std::size_t>(d.stride) * sizeof(double));
@@ -514,7 +518,7 @@ inline void filter_step(FilterData& d, const FilterInput& in) {
         // contact is what the simulated state shows; the schedule only says what is wanted
         const Vec3<double> x = read3(d.place + 3 * p);
         const Ground g = ground_under(d.floor, x);
-        if (in.share[p] == 0 || std::fabs(g.height) > (d.points[p].tip || g.height > 0 ? lifted : 1.0)) {
+        if (in.share[p] == 0 || std::fabs(g.height) > (d.points[p].kind == PointKind::tip || g.height > 0 ? lifted : 1.0)) {
             d.down[p] = 0;
         } else if (!d.down[p]) {
             const double speed = dot(g.n, read3(d.velocity + 3 * p) - d.floor.velocity);

@@ -189,7 +189,7 @@ class Filter:
         tree: Tree,
         links: Sequence[int],
         points: ArrayLike,
-        tips: Sequence[int],
+        kinds: Sequence[int],
         gains: ArrayLike,
         limits: ArrayLike,
         settings: ArrayLike,

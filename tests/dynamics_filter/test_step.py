@@ -10,7 +10,8 @@ import pytest
 import ukemi as uk
 from tests.dynamics_filter.figures import standing_reference
 from ukemi import _core
-from ukemi.dynamics_filter.online import Follower, floor_of, gains_of, limits_of
+from ukemi.dynamics_filter.floor import floor_of
+from ukemi.dynamics_filter.online import Follower, gains_of, limits_of
 from ukemi.dynamics_filter.result import residual_bw
 from ukemi.dynamics_filter.settings import STANDARD
 from ukemi.dynamics_filter.start import standing_start
@@ -59,7 +60,7 @@ def test_a_motion_that_begins_in_the_air_flies_as_it_does_later() -> None:
     v[:, 2] = v0 - 9.81 * t
     v[0, :6] = [0.2, 0.0, v0 + 0.4, 0.0, 0.5, 0.0]  # an end that smoothing has bent
     thrown = replace(still, q=q, v=v, contact=np.zeros_like(still.contact))
-    _, start = standing_start(thrown, np.array([0.0, 0.0, 1.0]), 0.0)
+    _, start = standing_start(thrown, floor_of(None))
     assert uk.momentum(still.model, q[0], start)[:3] / still.model.mass == pytest.approx([0, 0, v0], abs=1e-9)
     assert uk.momentum(still.model, q[0], start)[3:] == pytest.approx(np.zeros(3), abs=1e-9)
 

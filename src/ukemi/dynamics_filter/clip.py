@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from ukemi.contact.terrain import Ground
+from ukemi.contact.terrain import Ground, Terrain
+from ukemi.dynamics_filter.floor import SteppedGround, above_floor, as_ground
 from ukemi.dynamics_filter.online import Follower
 from ukemi.dynamics_filter.pace import likely_pace
-from ukemi.dynamics_filter.prepare import make_reference, sole_contacts
+from ukemi.dynamics_filter.prepare import sole_contacts
 from ukemi.dynamics_filter.reference import Reference
 from ukemi.dynamics_filter.result import (
     FilterResult,
@@ -22,6 +23,7 @@ from ukemi.dynamics_filter.result import (
 )
 from ukemi.dynamics_filter.run import Run, run_to_the_end
 from ukemi.dynamics_filter.settings import LOOSE, SAFE, STANDARD, Settings
+from ukemi.dynamics_filter.supports import supported_reference
 from ukemi.dynamics_filter.whole import follow_plan, whole_plan
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array, positive
@@ -51,7 +53,7 @@ class Interrupted(KeyboardInterrupt):
 def filter_motion(
     clip: Clip | str | Path,
     model: Model | None = None,
-    terrain: Ground | None = None,
+    terrain: Terrain = None,
     preview: float = 0.8,
     solver: str = "qp",
     *,
@@ -67,8 +69,8 @@ def filter_motion(
         clip: a motion, or its file.
         model: whose motion it is to be; by default the person in the clip (`figure_from_clip`), else the clip is
             retargeted.
-        terrain: the ground, level by default; a slope leans its normal, a treadmill has a velocity. Its friction
-            counts.
+        terrain: the ground, level by default; a slope leans its normal, a treadmill has a velocity; or boxes on level
+            ground, such as `stairs`. Its friction counts.
         preview: seconds that the filter looks ahead; 0: none, as in [DF03]; infinity: the whole clip is planned first.
         solver: "qp", or "paper" for the filter of [DF03] VII as printed (`ukemi.dynamics_filter.paper`).
         settings: gains and weights; by default `STANDARD`; if the figure falls also `LOOSE` and
@@ -90,35 +92,33 @@ def filter_motion(
         from ukemi.motion.read import read_motion
 
         clip = read_motion(clip)
-    if terrain is not None and not all(hasattr(terrain, name) for name in ("normal", "friction", "velocity")):
-        raise InvalidInputError(f"terrain: expected a Ground, got {terrain!r:.100}")
+    ground = as_ground(terrain)
+    if solver == "paper" and isinstance(ground, SteppedGround):
+        raise InvalidInputError("terrain: the filter of the paper walks on planes, got boxes")
     given = clip
     if pace is not None:
         clip = clip.with_motion(clip.rotations, clip.translations, clip.fps * positive("pace", pace))
     # a treadmill's belt is at rest for whoever walks along with it
-    belt = np.zeros(3) if terrain is None else np.asarray(terrain.velocity, dtype=np.float64)
+    belt = np.zeros(3) if ground is None else np.asarray(ground.velocity, dtype=np.float64)
     if belt.any():
         ways = {j: p - clip.time[:, None] * belt if j == 0 else p for j, p in clip.translations.items()}
         clip = clip.with_motion(clip.rotations, ways)
     person = figure_from_clip(clip, mass, height)
     figure, q = _body(person, model)
-    friction = STANDARD.friction if terrain is None else float(min(terrain.friction, 10.0))
+    friction = STANDARD.friction if ground is None else float(min(ground.friction, 10.0))
     presets = [("standard", STANDARD), ("loose", LOOSE), ("safe", SAFE)] if settings is None else [("given", settings)]
     presets = [(name, replace(s, preview=preview, friction=friction)) for name, s in presets]
-    reference = make_reference(figure, q, clip.fps, presets[0][1].dt, terrain)
+    motion = supported_reference(figure, q, clip.fps, presets[0][1], ground, only_feet=solver == "paper")
+    reference, plan_shift, ground = motion.reference, motion.shift, motion.ground
     before = _measure_clip(figure, q, clip.fps)
     if solver == "paper":
         from ukemi.dynamics_filter.paper import follow_paper
 
         tries: list[tuple[str, Callable[[Callable[[float], None]], Run]]] = [
-            ("paper", lambda bar: follow_paper(reference, terrain, bar))
+            ("paper", lambda bar: follow_paper(reference, ground, bar))
         ]
     else:
-        tries = [(name, _runner(reference, s, terrain)) for name, s in presets]
-    try:
-        plan_shift = whole_plan(reference, presets[0][1], terrain).shift
-    except KeyboardInterrupt:
-        raise Interrupted(reference, person if model is None else None) from None
+        tries = [(name, _runner(reference, s, ground)) for name, s in presets]
     best: tuple[str, Run] | None = None
     for name, run in tries:
         try:
@@ -134,7 +134,7 @@ def filter_motion(
             break
         if pace is None and solver == "qp" and run is tries[0][1]:
             try:
-                likely = likely_pace(figure, q, clip.fps, presets[0][1], terrain, plan_shift)
+                likely = likely_pace(figure, q, clip.fps, presets[0][1], ground, plan_shift)
                 if likely < 1:
                     slowed = filter_motion(
                         given, model, terrain, preview, settings=settings, mass=mass, height=height, pace=likely
@@ -146,6 +146,7 @@ def filter_motion(
                 break
     assert best is not None
     own = _result(reference, best, before, plan_shift, clip.fps, friction, belt, person if model is None else None)
+    own = replace(own, ground=ground)
     return own if pace is None else replace(own, quality=replace(own.quality, pace=pace))
 
 
@@ -231,8 +232,8 @@ def _quality(
     com = rows["centroid"][:, :3] - reference.centroid[:n, :3]
     total = rows["force"] + rows["impulse"] / reference.dt
     down, solid = rows["down"] > 0, ~reference.points.tip
-    normal, offset = run.floor[:3], run.floor[12]
-    above = rows["place"] @ normal - offset
+    normal = run.floor[:3]
+    above = above_floor(run.floor, rows["place"])
     steps = np.linalg.norm(np.diff(rows["place"], axis=0), axis=2)[down[1:] & down[:-1]]
     f_n = total @ normal
     f_t = np.linalg.norm(total - f_n[..., None] * normal, axis=2)

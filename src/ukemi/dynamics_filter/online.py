@@ -11,7 +11,8 @@ from ukemi import _core
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics.forward import mass_matrix
 from ukemi.dynamics.kinematics import difference, link_poses
-from ukemi.dynamics_filter.reference import Reference
+from ukemi.dynamics_filter.floor import SteppedGround, above_floor, floor_of, ground_height
+from ukemi.dynamics_filter.reference import HAND, SEAT, SOLE, Reference
 from ukemi.dynamics_filter.settings import Settings
 from ukemi.dynamics_filter.start import standing_start
 from ukemi.dynamics_filter.window import Plan, Window
@@ -26,6 +27,10 @@ CHUNK = 5
 SOON = 0.009
 #: How fast a foot that is late comes down [m/s], and how late a plan takes it to be at most [s].
 DESCENT, LATEST = 0.4, 0.1
+#: Feet keep so far from the edges of steps [m].
+EDGE = 0.015
+#: So long before the end of its contact a hand that bears nothing lets go [s].
+LETS_GO = 0.15
 TRUNK = ("abdomen", "chest", "spine", "torso", "waist")
 
 
@@ -66,27 +71,19 @@ def limits_of(model: Model) -> Array:
     return out
 
 
-def floor_of(ground: Ground | None) -> Array:
-    """What the core knows of the ground: normal, two tangents, velocity, offset."""
-    n = np.array([0.0, 0.0, 1.0]) if ground is None else np.asarray(ground.normal, dtype=np.float64)
-    t1 = np.array([1.0, 0.0, 0.0]) - n[0] * n
-    t1 /= np.linalg.norm(t1)
-    offset = 0.0 if ground is None else float(getattr(ground, "height", 0.0))
-    return np.concatenate([n, t1, np.cross(n, t1), np.zeros(3), [offset]])
-
-
 class Follower:
     """Makes a reference possible, from its first state on or from any other."""
 
     def __init__(self, reference: Reference, settings: Settings, ground: Ground | None = None) -> None:
         model, points = reference.model, reference.points
         self.settings = settings
-        self.floor = floor_of(ground)
+        self.stepped = ground_height(ground) if isinstance(ground, SteppedGround) else None
+        self.floor = floor_of(ground, [seat.box for seat in reference.seats])
         self.core = _core.Filter(
             model.tree,
             points.links.tolist(),
             points.places,
-            points.tip.astype(int).tolist(),
+            np.where(points.kind == HAND, SOLE, points.kind).tolist(),
             gains_of(model, settings),
             limits_of(model),
             settings.of_step(),
@@ -98,7 +95,7 @@ class Follower:
         #: where feet in the air will come down, beside their reference; None: where they are sent now
         self.landing: Array | None = None
         self.place_feet = True
-        self.core.reset(*standing_start(reference, self.floor[:3], float(self.floor[12])))
+        self.core.reset(*standing_start(reference, self.floor))
         self.aim(reference)
 
     def aim(self, reference: Reference) -> None:
@@ -109,6 +106,8 @@ class Follower:
         self.plan: Plan | None = None
         self.stood = np.zeros(reference.points.groups, dtype=bool)
         self.goals = np.zeros((0, 15))
+        self.hands = reference.points.kind == HAND
+        self.let_go = np.zeros(len(reference.points), dtype=bool)
 
     def state(self) -> tuple[Array, Array, Array]:
         """q, v, and (9,): centre of mass, its velocity, angular momentum about it per unit mass."""
@@ -143,8 +142,15 @@ class Follower:
         shift[:, :, :3] = (self.shift - left * self.shift_rate)[:, group]
         shift[:, :, 3:] = self.shift_rate[group]
         rows = (ref.q[now], ref.v[now], ref.a[now]) if frame is None else frame
-        out = self.core.run(*rows, self.window.share[now], shift, self._centroid(n), external)
+        share = self.window.share[now]
+        if self.hands.any():
+            self.let_go &= ref.contact[k]
+            share = np.where(self.let_go, 0.0, share)
+        out = self.core.run(*rows, share, shift, self._centroid(n), external)
         self.step += int(out["steps"])
+        if self.hands.any():  # one that bears nothing towards the end of its contact would only hold the body back
+            idle = (out["down"] > 0).all(axis=0) & ~out["force"].any(axis=(0, 2)) & self.hands
+            self.let_go |= idle & (ref.contact_left[min(self.step, len(ref) - 1)] < LETS_GO)
         return out
 
     def _feet(self) -> NDArray[np.bool_]:
@@ -171,8 +177,10 @@ class Follower:
         ref, k = self.reference, self.step
         down = self.core.down() > 0
         place = ref.points.in_world(ref.model, q)
-        high = place @ self.floor[:3] - self.floor[12]
+        high = above_floor(self.floor, place)
         late = np.where(down | ~ref.contact[k], 0.0, np.clip(high / DESCENT, 0, LATEST))
+        if self.let_go.any():
+            late[self.let_go] = ref.contact_left[k, self.let_go]
         start = np.concatenate([x, self._turn(q)])
         held = np.where(down[:, None], place, np.nan)
         landing = self.shift if self.landing is None else self.landing
@@ -205,10 +213,21 @@ class Follower:
         lag = 1 - np.exp(-steps * s.dt / s.step_lag)
         for g in range(ref.points.groups):
             left = (ref.next_landing[k, g] - k) * s.dt
-            if left <= 0:
+            if left <= 0 or ref.points.kind[ref.points.group == g][0] == SEAT:
                 continue
             lands = ref.next_landing[k, g] < len(ref)
             fade = np.clip((s.step_from - left) / (s.step_from - s.step_full), 0, 1) if lands else 0.0
             want = fade * s.step_gain * np.exp(omega * min(left, s.step_ahead)) * error
             want *= min(1.0, s.step_limit / max(float(np.linalg.norm(want)), 1e-9))
+            if lands and self.stepped is not None:
+                want = self._on_the_step(ref.places[ref.next_landing[k, g], ref.points.group == g, :2], want)
             self.shift[g] += lag * (want - self.shift[g])
+
+    def _on_the_step(self, places: Array, shift: Array) -> Array:
+        """As much of a shift as leaves places (n, 2) on the steps that they are on, and off their edges."""
+        assert self.stepped is not None
+        levels, edge = self.stepped(places), EDGE * shift[:2] / max(float(np.hypot(*shift[:2])), 1e-9)
+        for share in (1.0, 0.75, 0.5, 0.25):
+            if np.array_equal(self.stepped(places + share * shift[:2] + edge), levels):
+                return share * shift
+        return np.zeros(3)

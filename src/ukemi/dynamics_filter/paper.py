@@ -24,7 +24,7 @@ from ukemi.contact.terrain import Ground
 from ukemi.dynamics.forward import mass_matrix
 from ukemi.dynamics.inverse import bias
 from ukemi.dynamics.kinematics import difference, integrate, jacobian, jacobian_rate, link_poses
-from ukemi.dynamics_filter.online import floor_of
+from ukemi.dynamics_filter.floor import floor_of
 from ukemi.dynamics_filter.reference import Reference
 from ukemi.dynamics_filter.run import Run, lies
 from ukemi.errors import InvalidInputError

@@ -9,20 +9,23 @@ impossible forces; the toes prolong a sole that lies flat.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics.kinematics import difference, integrate
-from ukemi.dynamics_filter.reference import ContactPoints, Reference, runs
+from ukemi.dynamics_filter.floor import SteppedGround, ground_height
+from ukemi.dynamics_filter.footholds import Footholds, footholds
+from ukemi.dynamics_filter.reference import HAND, SOLE, TIP, ContactPoints, Reference, runs
 from ukemi.dynamics_filter.retiming import carried, flights, weight_asked_for
-from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.motion.foot_lock import FootLockSettings, lock_feet
 from ukemi.motion.footfalls import Contacts, Footed, FootfallSettings, footfalls, point_velocities, sole_points
+from ukemi.motion.hands import HANDFALLS, hand_pads
 from ukemi.motion.soles import Height, Sole, above_ground
 from ukemi.motion.trajectory import low_pass, smooth_coordinates, trajectory
 
@@ -33,6 +36,7 @@ SHORTEST = 0.05  # a contact [s]
 RISE = 0.02  # a contact begins and ends with its points so little above their median height in it [m]
 EARLIER, SLOW = 0.06, 0.2  # a contact begins so much earlier while the points are low and slower than this [s, m/s]
 LIFTED, MOVED = 0.006, 0.015  # a contact ends when the held foot is so far above the ground or from its place [m]
+HAND_RISE, HAND_LIFTED, HAND_MOVED = 0.04, 0.03, 0.05  # the same of hands, which captures follow less well [m]
 TOES = 0.05  # how far toes reach ahead of the ball [m]
 SETTLE = 1.5  # cut-off of the body's way to its feet [Hz]
 STOOP = 1.6  # how long a body goes down that stands too high for its legs [s]
@@ -43,21 +47,21 @@ ROUGHLY = FootLockSettings(rounds=1)
 LEGS_ONLY = FootLockSettings(root=1.0)
 
 
-def ground_height(ground: Ground | None) -> Height | None:
-    """z over places (..., 2); None for level ground at 0."""
-    if ground is None:
-        return None
-    n, offset = np.asarray(ground.normal, dtype=np.float64), float(getattr(ground, "height", 0.0))
-    if n[2] < 0.3:
-        raise InvalidInputError(f"terrain: expected ground that one can stand on, got the normal {n.tolist()}")
-    if abs(n[2] - 1) < 1e-12 and offset == 0:
-        return None
-    return lambda xy: (offset - xy[..., 0] * n[0] - xy[..., 1] * n[1]) / n[2]
+@dataclass(frozen=True, eq=False)
+class Supported:
+    """A model with all that it may stand on: soles, and hands if they come down."""
+
+    model: Model
+    soles: Mapping[str, Sole]
 
 
-def sole_contacts(points: Array, fps: float, height: Height | None = None) -> Contacts:
-    """Which points (frames, feet, 4, 3) of the soles are meant to bear; heel and ball as pairs."""
+def sole_contacts(
+    points: Array, fps: float, height: Height | None = None, hands: Sequence[bool] | None = None
+) -> Contacts:
+    """Which points (frames, feet, 4, 3) of the soles are meant to bear; heel and ball as pairs. hands: which are."""
     found = footfalls(points, fps, height=height) | footfalls(points, fps, settings=STILL, height=height)
+    hand = np.zeros(points.shape[1], dtype=bool) if hands is None else np.asarray(hands)
+    found[:, hand] = footfalls(points[:, hand], fps, settings=HANDFALLS, height=height)
     above = above_ground(points, height)
     for foot in range(found.shape[1]):
         for pair in ([0, 1], [2, 3]):
@@ -66,11 +70,12 @@ def sole_contacts(points: Array, fps: float, height: Height | None = None) -> Co
             way = points[:, foot, pair, :2].mean(axis=1)
             speed = np.linalg.norm(np.gradient(way, 1 / fps, axis=0), axis=1) if len(way) > 1 else np.zeros(len(way))
             fastest = np.linalg.norm(point_velocities(points[:, foot, pair], fps), axis=-1).max(axis=1)
-            found[:, foot, pair] = _tidy(on, low, speed, fastest, fps)[:, None]
+            rise = HAND_RISE if hand[foot] else RISE
+            found[:, foot, pair] = _tidy(on, low, speed, fastest, fps, rise)[:, None]
     return found
 
 
-def _tidy(on: Contacts, low: Array, speed: Array, fastest: Array, fps: float) -> Contacts:
+def _tidy(on: Contacts, low: Array, speed: Array, fastest: Array, fps: float, rise: float) -> Contacts:
     """Without short gaps and touches, and with beginnings and ends where the points are down."""
     n = len(on)
     for first, end in runs(~on):
@@ -83,7 +88,7 @@ def _tidy(on: Contacts, low: Array, speed: Array, fastest: Array, fps: float) ->
         if first > 0 and end < n and (end - first) / fps < SHORTEST:
             on[first:end] = False
     for first, end in runs(on):
-        level = np.median(low[first:end]) + RISE
+        level = np.median(low[first:end]) + rise
         while end - first > 2 and first > 0 and low[first] > level:
             on[first] = False
             first += 1
@@ -97,82 +102,129 @@ def _tidy(on: Contacts, low: Array, speed: Array, fastest: Array, fps: float) ->
     return on
 
 
-def let_go(contacts: Contacts, feet: Array, height: Height | None) -> Contacts:
+def let_go(contacts: Contacts, feet: Array, height: Height | None, hands: Sequence[bool]) -> Contacts:
     """Contacts (frames, feet, 4) of points (frames, feet, 4, 3) without beginnings and ends at which a pair is above
     the ground or away from its place: what could not be held there does not stand there.
     """
     held, above = contacts.copy(), above_ground(feet, height)
-    for foot in range(held.shape[1]):
+    for foot, hand in enumerate(hands):
+        lifted, far = (HAND_LIFTED, HAND_MOVED) if hand else (LIFTED, MOVED)
         for pair in ([0, 1], [2, 3]):
             way = feet[:, foot, pair, :2].mean(axis=1)
             for first, end in runs(held[:, foot, pair[0]]):
                 moved = np.linalg.norm(way[first:end] - np.median(way[first:end], axis=0), axis=1)
-                stands = np.flatnonzero((above[first:end, foot, pair].min(axis=1) < LIFTED) & (moved < MOVED))
+                stands = np.flatnonzero((above[first:end, foot, pair].min(axis=1) < lifted) & (moved < far))
                 a, b = (first + stands[0], first + stands[-1] + 1) if len(stands) else (end, end)
                 held[first : a if first > 0 else first, foot, pair] = False
                 held[b if end < len(held) else end : end, foot, pair] = False
     return held
 
 
-def settled(figure: Footed, q: Array, fps: float, contacts: Contacts, height: Height | None) -> Array:
-    """q with feet that stay where they stand, and a body that comes to them slowly."""
+def settled(
+    figure: Footed,
+    q: Array,
+    fps: float,
+    contacts: Contacts,
+    height: Height | None,
+    moved: Array | None = None,
+    steps: Footholds | None = None,
+) -> Array:
+    """q with feet that stay where they stand, and a body that comes to them slowly, and is moved."""
     model = figure.model
-    locked = lock_feet(figure, q, fps, contacts=contacts, settings=ROUGHLY, height=height)
+    anchors, lead = (None, None) if steps is None else (steps.anchors, steps.lead)
+    locked = lock_feet(figure, q, fps, contacts=contacts, settings=ROUGHLY, height=height, anchors=anchors, lead=lead)
     move = difference(model, q, locked.q)
     move[:, 6:] = 0.0
     body = integrate(model, q, low_pass(move, fps, SETTLE), 1.0)
-    still = lock_feet(figure, body, fps, contacts=contacts, settings=LEGS_ONLY, height=height).q
+    if moved is not None:
+        body[:, :3] += moved
+
+    def held(body: Array) -> Array:
+        return lock_feet(
+            figure, body, fps, contacts=contacts, settings=LEGS_ONLY, height=height, anchors=anchors, lead=lead
+        ).q
+
+    still = held(body)
     # legs that are too short for their feet: the body goes down by what they lack, at once for all of a step
+    feet = [not sole.hand for sole in figure.soles.values()]
     above = above_ground(sole_points(model, list(figure.soles.values()), still), height)
-    short = np.where(contacts, above, 0.0).max(axis=(1, 2))
-    if short.max(initial=0.0) < LIFTED:
+    short = np.where(contacts, above, 0.0)[:, feet].max(axis=(1, 2))
+    if moved is not None or steps is not None or short.max(initial=0.0) < LIFTED:
         return still
     wide = 2 * max(1, round(0.25 * STOOP * fps)) + 1
     short = sliding_window_view(np.pad(short, wide // 2, mode="edge"), wide).max(axis=1)
     for _ in range(2):
         short = sliding_window_view(np.pad(short, wide // 2, mode="edge"), wide).mean(axis=1)
     body[:, 2] -= short
-    return lock_feet(figure, body, fps, contacts=contacts, settings=LEGS_ONLY, height=height).q
+    return held(body)
 
 
 def contact_points(model: Model, soles: Mapping[str, Sole]) -> ContactPoints:
-    """Heel and ball of every sole, and where toes prolong it its tip: four or six points each."""
+    """Heel and ball of every sole, and where toes prolong it its tip: four or six points each; one of a hand."""
     groups = []
     for sole in soles.values():
-        points, tip = np.asarray(sole.points, dtype=np.float64), np.zeros(4, dtype=bool)
-        if any(link.joint.nv for link in model.link(sole.link).children):
+        points, kinds = np.asarray(sole.points, dtype=np.float64), [SOLE] * 4
+        if sole.hand:
+            points, kinds = points[:1], [HAND]
+        elif any(link.joint.nv for link in model.link(sole.link).children):
             points = np.concatenate([points, points[2:] + TOES * sole.at.R[:, 0]])
-            tip = np.array([False] * 4 + [True] * 2)
-        groups.append((sole.link, points, tip))
+            kinds += [TIP] * 2
+        groups.append((sole.link, points, kinds))
     return ContactPoints.of(model, groups)
 
 
 def schedule(points: ContactPoints, contacts: Contacts) -> Contacts:
     """(frames, points) from those of heels and balls (frames, feet, 4): tips bear while the sole lies flat."""
     flat = np.logical_and.reduce(contacts, axis=2)
-    tips = [int(points.tip[points.group == foot].sum()) for foot in range(points.groups)]
-    columns = [np.hstack([contacts[:, f], np.repeat(flat[:, f : f + 1], n, axis=1)]) for f, n in enumerate(tips)]
+    columns = []
+    for foot in range(points.groups):
+        tip = points.tip[points.group == foot]
+        tips, solid = int(tip.sum()), int((~tip).sum())
+        columns.append(np.hstack([contacts[:, foot, :solid], np.repeat(flat[:, foot : foot + 1], tips, axis=1)]))
     return np.hstack(columns)
 
 
-def make_reference(figure: Footed, q: Array, fps: float, dt: float, ground: Ground | None = None) -> Reference:
+def make_reference(
+    figure: Footed,
+    q: Array,
+    fps: float,
+    dt: float,
+    ground: Ground | None = None,
+    *,
+    hands: bool = False,
+    move: Array | None = None,
+    there: bool = False,
+) -> Reference:
     """A figure's motion q (frames, nq) as a reference with steps of dt on a ground.
 
-    On a slope the body keeps its height above the ground, as in [DF03] Fig. 10.
+    On a slope the body keeps its height above the ground, as in [DF03] Fig. 10. hands: whether they may bear.
+    move: (frames, 3), of the body before its feet are held where they stood without it [m]. there: whether the motion
+    was made on this ground; otherwise it was made on level ground at 0, and is brought to this one.
     """
     model, height = figure.model, ground_height(ground)
     smooth = smooth_coordinates(model, q, fps, CUTOFF)
-    soles = sole_points(model, list(figure.soles.values()), smooth)
-    contacts = carried(sole_contacts(soles, fps), soles, weight_asked_for(model, smooth, fps))
-    if height is not None:
+    if hands:
+        figure = Supported(model, {**figure.soles, **hand_pads(model, smooth, fps)})
+    soles = list(figure.soles.values())
+    bears_hands = [sole.hand for sole in soles]
+    feet = sole_points(model, soles, smooth)
+    contacts = sole_contacts(feet, fps, height if there else None, hands=bears_hands)
+    if not there:
+        contacts = carried(contacts, feet, weight_asked_for(model, smooth, fps))
+    steps = None
+    if height is not None and isinstance(ground, SteppedGround) and not there:
+        steps = footholds(feet, contacts, soles, height, fps)
+        contacts = steps.contacts
+        smooth[:, :3] += low_pass(steps.body, fps, SETTLE)
+    elif height is not None and not there:
         smooth[:, 2] += height(smooth[:, :2])
-    still = settled(figure, smooth, fps, contacts, height)
+    still = settled(figure, smooth, fps, contacts, height, move, steps)
     motion = trajectory(model, still, fps, dt, CUTOFF)
     nearest = np.clip(np.round(motion.time * fps).astype(int), 0, len(still) - 1)
     points = contact_points(model, figure.soles)
-    feet = sole_points(model, list(figure.soles.values()), motion.q)
+    feet = sole_points(model, soles, motion.q)
     wanted = contacts[nearest]
-    held = let_go(wanted, feet, height)
+    held = let_go(wanted, feet, height, bears_hands)
     for first, end in flights(held):
         if wanted[first:end].any(axis=(1, 2)).all():  # nothing was to be a flight here
             held[first:end] = wanted[first:end]

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ukemi import _core
 from ukemi.dynamics.kinematics import link_poses
+from ukemi.dynamics_filter.seat import Seat
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
+
+#: Kinds of contact points; the core knows the first three.
+SOLE, TIP, SEAT, HAND = range(4)
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,29 +25,35 @@ class ContactPoints:
     """Points of links that may touch the floor, in groups (a foot, a hand) that step together.
 
     links: (points,) indices; places: (points, 3) in link coordinates [m]; group: (points,) which group each is in;
-    tip: (points,) whether it gives way unless the sole is flat, as toes do.
+    kind: (points,) `SOLE`, `TIP`, which gives way unless the sole is flat, as toes do, `SEAT`, which goes where the
+    body goes, or `HAND`, which lets go when it bears no more.
     """
 
     links: NDArray[np.intp]
     places: Array
     group: NDArray[np.intp]
-    tip: NDArray[np.bool_]
+    kind: NDArray[np.intp]
 
     def __len__(self) -> int:
         return len(self.links)
+
+    @property
+    def tip(self) -> NDArray[np.bool_]:
+        """(points,)"""
+        return self.kind == TIP
 
     @property
     def groups(self) -> int:
         return int(self.group.max(initial=-1)) + 1
 
     @classmethod
-    def of(cls, model: Model, groups: Sequence[tuple[str, Array, Array]]) -> ContactPoints:
-        """From (link name, points (n, 3), which are tips (n,)), one per group."""
+    def of(cls, model: Model, groups: Sequence[tuple[str, Array, ArrayLike]]) -> ContactPoints:
+        """From (link name, points (n, 3), their kinds (n,)), one per group."""
         links = [model.link_index(name) for name, points, _ in groups for _ in points]
         group = [i for i, (_, points, _) in enumerate(groups) for _ in points]
-        tip = np.concatenate([np.asarray(t, dtype=bool) for _, _, t in groups])
+        kind = np.concatenate([np.asarray(kinds, dtype=np.intp) for _, _, kinds in groups])
         places = np.concatenate([np.asarray(p, dtype=np.float64) for _, p, _ in groups])
-        return cls(np.array(links, dtype=np.intp), places, np.array(group, dtype=np.intp), tip)
+        return cls(np.array(links, dtype=np.intp), places, np.array(group, dtype=np.intp), kind)
 
     def in_world(self, model: Model, q: Array) -> Array:
         """Places (..., points, 3) in the world."""
@@ -55,7 +65,8 @@ class ContactPoints:
 class Reference:
     """A motion of a model at equal steps.
 
-    q (n, nq), v (n, nv), a (n, nv); contact (n, points): which points are meant to bear on the floor.
+    q (n, nq), v (n, nv), a (n, nv); contact (n, points): which points are meant to bear on the floor. seats: what else
+    stands there to bear on, as far as the motion shows it.
     """
 
     model: Model
@@ -65,6 +76,7 @@ class Reference:
     a: Array
     points: ContactPoints
     contact: NDArray[np.bool_]
+    seats: tuple[Seat, ...] = ()
 
     def __post_init__(self) -> None:
         n = len(self.q)
@@ -133,6 +145,14 @@ class Reference:
                 before = slice(max(start - round(early / self.dt), 0), start)
                 out[before, p] = np.where(self.contact[before, p], out[before, p], -0.02)
         return out
+
+    @cached_property
+    def contact_left(self) -> Array:
+        """(n, points): seconds until a point that is meant to bear is not any more; 0 where it is not."""
+        steps = np.arange(len(self))[:, None]
+        ends = np.where(self.contact, len(self), steps)
+        left: Array = self.dt * (np.minimum.accumulate(ends[::-1], axis=0)[::-1] - steps).astype(np.float64)
+        return left
 
     @cached_property
     def next_landing(self) -> NDArray[np.intp]:

@@ -8,9 +8,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from ukemi.contact.terrain import Ground
 from ukemi.dynamics.inverse import inverse_dynamics
 from ukemi.dynamics.kinematics import difference, integrate, link_poses
 from ukemi.dynamics_filter.reference import Reference
+from ukemi.dynamics_filter.seat import Seat
 from ukemi.model.arrays import Array
 from ukemi.motion.clip import Clip
 from ukemi.motion.figure import ClipFigure
@@ -76,9 +78,11 @@ class FilterResult:
 
     time (n,); q (n, nq), v (n, nv): state at the beginning of the step. a (n, nv), tau (n, nv): acceleration and
     torques in it.
-    force, impulse (n, points, 3), place (n, points, 3): on the points of the soles, in the world [N], [N s], [m].
+    force, impulse (n, points, 3), place (n, points, 3): on the points of the soles (and of hands and thighs, if they
+    are needed: `ukemi.dynamics_filter.supports`), in the world [N], [N s], [m].
     contact (n, points): whether a point is down. reference: what was asked for. quality: how good it is.
-    interrupted: whether the run was stopped from outside.
+    interrupted: whether the run was stopped from outside. ground: what it stands on: the terrain that was given, or
+    steps that the motion shows (`ukemi.dynamics_filter.steps`); None: level ground at 0.
     """
 
     reference: Reference
@@ -95,6 +99,7 @@ class FilterResult:
     quality: Quality
     figure: ClipFigure | None = None
     interrupted: bool = False
+    ground: Ground | None = None
 
     def __len__(self) -> int:
         return len(self.time)
@@ -104,13 +109,25 @@ class FilterResult:
         return self.reference.dt
 
     @property
+    def seats(self) -> tuple[Seat, ...]:
+        """What the motion shows to be there to sit on, and is part of the world that this motion is possible in."""
+        return self.reference.seats
+
+    @property
+    def boxes(self) -> Array:
+        """(n, 5): x0, x1, y0, y1 and z of the top of all seats and steps [m]."""
+        steps = np.ravel(getattr(self.ground, "boxes", np.zeros(0)))
+        return np.concatenate([steps, *(seat.box for seat in self.seats)]).reshape(-1, 5)
+
+    @property
     def torques(self) -> Array:
         """(n, nv - 6): joint torques [N m]."""
         return self.tau[:, 6:]
 
     @cached_property
     def ground_forces(self) -> GroundForces:
-        """On each foot, with its centre of pressure and free moment; impulses are spread over their step."""
+        """On each foot, hand and thigh that bears, with its centre of pressure and free moment; impulses are spread
+        over their step."""
         points = self.reference.points
         names = tuple(self.reference.model.link_names[points.links[points.group == g][0]] for g in range(points.groups))
         f = self.force + self.impulse / self.dt

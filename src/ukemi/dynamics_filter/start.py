@@ -6,6 +6,7 @@ import numpy as np
 
 from ukemi.dynamics.forward import mass_matrix
 from ukemi.dynamics.kinematics import integrate, jacobian, link_poses
+from ukemi.dynamics_filter.floor import above_floor
 from ukemi.dynamics_filter.reference import Reference
 from ukemi.model.arrays import Array
 
@@ -17,18 +18,18 @@ FLIGHT = 0.08
 GRAVITY = np.array([0.0, 0.0, -9.81])
 
 
-def standing_start(reference: Reference, normal: Array, offset: float) -> tuple[Array, Array]:
+def standing_start(reference: Reference, floor: Array) -> tuple[Array, Array]:
     """q and v nearest to the reference's first (in the metric of the inertia matrix) in which scheduled points stand.
 
     What is not scheduled and below the floor is put on it. One that begins in the air flies as it does
     a little later: smoothing bends the ends of a motion straight.
     """
-    model, points = reference.model, reference.points
+    model, points, normal = reference.model, reference.points, floor[:3]
     q, v = reference.q[0].copy(), reference.v[0].copy()
     if not reference.contact[0].any():
         v += _as_it_flies(reference)
     for _ in range(ROUNDS):
-        above = points.in_world(model, q) @ normal - offset
+        above = above_floor(floor, points.in_world(model, q))
         near = np.flatnonzero((np.abs(above) < REACH) & ~points.tip & (reference.contact[0] | (above < 0)))
         if len(near) == 0:
             break
@@ -36,9 +37,9 @@ def standing_start(reference: Reference, normal: Array, offset: float) -> tuple[
             [normal @ jacobian(model, q, model.link_names[points.links[p]], points.places[p])[:3] for p in near]
         )
         q = integrate(model, q, _least(mass_matrix(model, q), J, -above[near]), 1.0)
-    solid = points.in_world(model, q)[~points.tip] @ normal - offset
+    solid = above_floor(floor, points.in_world(model, q)[~points.tip])
     q[:3] += max(0.0, -float(solid.min(initial=0.0)) - 1e-9) * normal
-    above = points.in_world(model, q) @ normal - offset
+    above = above_floor(floor, points.in_world(model, q))
     near = np.flatnonzero((np.abs(above) < 1e-3) & ~points.tip & reference.contact[0])
     if len(near):
         J = np.concatenate([jacobian(model, q, model.link_names[points.links[p]], points.places[p])[:3] for p in near])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ukemi.contact.terrain import Ground
-from ukemi.dynamics_filter.online import floor_of
+from ukemi.dynamics_filter.floor import floor_of
 from ukemi.dynamics_filter.reference import Reference
 from ukemi.dynamics_filter.settings import Settings
 from ukemi.dynamics_filter.window import Plan, Window

@@ -26,7 +26,7 @@ from ukemi.motion.flesh import LinkFlesh, flesh_of
 from ukemi.motion.proportions import Proportions, proportions_of
 from ukemi.motion.rotations import continuous, inverse, product, rotated
 from ukemi.motion.sampling import sample
-from ukemi.motion.soles import Height, Sole, floor_height, foot_stance, sole_of
+from ukemi.motion.soles import Height, Sole, floor_height, foot_stance, ground_under, sole_of
 
 #: Parent and joint name of every link.
 TREE = {
@@ -166,7 +166,7 @@ def figure_from_clip(
     weight = 73.0 * (stature / 1.741) ** 2 if sex == "male" else 61.9 * (stature / 1.735) ** 2
     weight = weight if mass is None else positive("mass", mass)
     scale = stature / table.height
-    soles = {side: sole_of(f"{side}_foot", stances[side], floor, scale) for side in SIDES}
+    soles = {side: sole_of(f"{side}_foot", stances[side], ground_under(stances[side], floor), scale) for side in SIDES}
     flesh = flesh_of(shape, soles, weight, scale, sex)
     model = _build(clip.name or "figure", tree, shape, flesh, soles)
     return ClipFigure(clip, model, soles, joints, floor, stature, weight)

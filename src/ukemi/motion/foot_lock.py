@@ -8,6 +8,7 @@ by frame; the correction (not the motion) is then low-passed.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +36,12 @@ AT_ONCE = 1000
 ROUNDS = 50
 #: How far an anchor may move from the mean place of its contact [m].
 FARTHEST = 0.06
+#: So long before and after its contacts a hand is on its own way [s]; the offset of a foot goes over to the next.
+HAND_FADE = 0.2
+
+
+#: Of the ways (frames, 4, 3) of a foot's points, and whether the foot stands (frames,), the ways that it takes.
+Lead = Callable[[Array, Contacts], Array]
 
 
 @dataclass(frozen=True)
@@ -73,18 +80,22 @@ def lock_feet(
     settings: FootLockSettings | None = None,
     footfall: FootfallSettings | None = None,
     height: Height | None = None,
+    anchors: Array | None = None,
+    lead: Lead | None = None,
 ) -> LockedFeet:
     """The motion q (frames, nq) with its feet held where they stand.
 
     contacts: which sole points touch; by default found by `footfalls`. height: of the ground under places (..., 2).
+    anchors: where they touch, if that is known; lead: takes feet in the air over what is in their way.
     """
     s = FootLockSettings() if settings is None else settings
     model, soles = figure.model, list(figure.soles.values())
     start = np.array(q, dtype=np.float64)
     points = sole_points(model, soles, start)
     touching = footfalls(points, fps, settings=footfall, height=height) if contacts is None else np.asarray(contacts)
-    anchors, touching = contact_anchors(points, touching, soles, height)
-    targets = foot_targets(points, touching, anchors, fps, s, height)
+    if anchors is None:
+        anchors, touching = contact_anchors(points, touching, soles, height)
+    targets = foot_targets(points, touching, anchors, fps, s, height, [sole.hand for sole in soles], lead)
     weights = np.where(touching, 1.0, s.swing)[..., None].repeat(3, axis=-1)
     columns = _leg_columns(model, soles)
     result = start
@@ -164,24 +175,35 @@ def _rigid(means: Array, stays: list[_Stay], apart: Array) -> Array:
 
 
 def foot_targets(
-    points: Array, contacts: Contacts, anchors: Array, fps: float, s: FootLockSettings, height: Height | None
+    points: Array,
+    contacts: Contacts,
+    anchors: Array,
+    fps: float,
+    s: FootLockSettings,
+    height: Height | None,
+    hands: Sequence[bool] | None = None,
+    lead: Lead | None = None,
 ) -> Array:
     """Where every point should be: at its anchor, or on its way shifted by offsets that go over between stances."""
     targets = points.copy()
     frames = np.arange(len(points))
     for foot in range(points.shape[1]):
         stands: Contacts = np.any(contacts[:, foot], axis=-1)
-        rise = s.clearance * np.minimum(1.0, _distance_to(stands) / max(s.ramp * fps, 1.0))
+        far = _distance_to(stands)
+        rise = s.clearance * np.minimum(1.0, far / max(s.ramp * fps, 1.0))
+        kept = np.clip(1 - far / (HAND_FADE * fps), 0, 1)[:, None] if hands is not None and hands[foot] else 1.0
         for k in range(points.shape[2]):
             on = contacts[:, foot, k]
             if on.any():
                 offset = (anchors - points)[:, foot, k]
                 shift = np.stack([np.interp(frames, frames[on], offset[on, axis]) for axis in range(3)], axis=1)
-                targets[:, foot, k] += shift
+                targets[:, foot, k] += kept * shift
             ground = 0.0 if height is None else height(targets[:, foot, k, :2])
             lowest = ground + np.where(stands, 0.0, rise)
             targets[:, foot, k, 2] = np.maximum(targets[:, foot, k, 2], lowest)
             targets[on, foot, k] = anchors[on, foot, k]
+        if lead is not None:
+            targets[:, foot] = lead(targets[:, foot], stands)
     return targets
 
 

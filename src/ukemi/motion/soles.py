@@ -22,6 +22,8 @@ from ukemi.motion.rotations import inverse, rotated
 Height = Callable[[Array], Array]
 #: Height of the toe joint above the sole [m].
 TOE_HEIGHT = 0.012
+#: A foot that nowhere stands lower than this above the other stands on a step [m].
+STEP = 0.06
 #: A rigid sole [m], on a figure of 1.741 m: heel behind the ankle and its half width, ball ahead of the toe joint and
 #: its half width.
 HEEL_BEHIND, HEEL_HALF = 0.055, 0.03
@@ -38,11 +40,13 @@ class Sole:
 
     points: (4, 3) [m]: heel left, heel right, ball left, ball right; all in one plane.
     at: frame in that plane below the ankle: x towards the toes, z out of the floor.
+    hand: whether it is a hand's, which bears at one point (`ukemi.motion.hands`): the four coincide.
     """
 
     link: str
     points: Array
     at: Pose
+    hand: bool = False
 
     @property
     def normal(self) -> Array:
@@ -131,6 +135,12 @@ def floor_height(stances: list[FootStance]) -> float:
     In captures the two feet stand up to 3 cm apart in height; from a mean floor the toes of one would sink in.
     """
     return min(s.toe_height for s in stances) - TOE_HEIGHT
+
+
+def ground_under(stance: FootStance, floor: float) -> float:
+    """What a foot stands on where it is lowest [m]: the floor, or a step that is clearly above it."""
+    own = stance.toe_height - TOE_HEIGHT
+    return own if own - floor > STEP else floor
 
 
 def sole_of(link: str, stance: FootStance, floor: float, scale: float) -> Sole:

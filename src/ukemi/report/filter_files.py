@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ukemi.dynamics_filter.reference import HAND
 from ukemi.dynamics_filter.result import FilterResult
 from ukemi.motion.ground_forces import write_ground_forces
 from ukemi.motion.read import write_motion
@@ -97,6 +98,7 @@ def write_report(result: FilterResult, path: str | Path, animation: Path | None 
         ("pull at the floor, or force outside of the cone", f"{q.contact_bw:.1e} body weights", "none"),
         ("distance from the floor of points that bear", f"{q.contact_gap_mm:.2f} mm", "at most 1 mm"),
         ("the clip before filtering", f"{q.feasible_shift_cm:.1f} cm from possible", "centre of mass, given footholds"),
+        *_found(result),
         ("pace", f"{q.pace:g} of the file's frame rate", "below 1: at its own it is farther from possible, and falls"),
         ("speed", f"{q.realtime_factor:.1f} times real time", ""),
     ]
@@ -120,6 +122,21 @@ def write_report(result: FilterResult, path: str | Path, animation: Path | None 
 {pictures}</body></html>"""
     Path(path).write_text(page, encoding="utf-8")
     return Path(path)
+
+
+def _found(result: FilterResult) -> list[tuple[str, str, str]]:
+    """What the motion bears on besides its feet and the floor."""
+    points = result.reference.points
+    hands = [result.reference.model.link_names[link] for link in points.links[points.kind == HAND]]
+    rows = [("hands that bear", ", ".join(hands), "the feet alone could not hold the body")] if hands else []
+    for seat in result.seats:
+        what = f"{100 * seat.height:.0f} cm high" if seat.height else "the floor"
+        when = ", ".join(f"{a:.2f} to {b:.2f} s" for a, b in seat.times)
+        rows.append(("seat, found in the motion", f"{what}, {when}", "the feet alone could not hold the body"))
+    steps = np.reshape(getattr(result.ground, "boxes", ()), (-1, 5))
+    if len(steps):
+        rows.append(("steps", ", ".join(f"{100 * z:.0f}" for z in steps[:, 4]) + " cm high", ""))
+    return rows
 
 
 def _data(content: bytes, kind: str) -> str:

@@ -14,7 +14,7 @@ from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.report.strip import LEFT, MIDDLE, RIGHT
 
-SIDE_COLOURS = (LEFT, RIGHT, MIDDLE)
+SIDE_COLOURS = (LEFT, RIGHT, "#3a7d44", "#7b4a9e")
 
 
 def plots(result: FilterResult) -> dict[str, bytes]:
@@ -30,7 +30,7 @@ def plots(result: FilterResult) -> dict[str, bytes]:
         axes.plot(t, together, color="black", lw=0.7, label="together")
         for k, name in enumerate(names):
             force = plate_force(g.force[:, k, 2], result.dt) / weight
-            axes.plot(t, force, color=SIDE_COLOURS[k % 3], lw=1.2, label=name)
+            axes.plot(t, force, color=SIDE_COLOURS[k % 4], lw=1.2, label=name)
         axes.set_ylim(0, max(1.6, 1.05 * float(together.max())))
         axes.set_ylabel("body weights")
 
@@ -45,14 +45,14 @@ def plots(result: FilterResult) -> dict[str, bytes]:
         for k, name in enumerate(names):
             bears = g.force[:, k, 2] > 0.05 * weight
             use = np.where(bears, np.hypot(*g.force[:, k, :2].T) / np.maximum(g.force[:, k, 2], 1e-9), np.nan)
-            axes.plot(t, use, color=SIDE_COLOURS[k % 3], lw=1, label=name)
+            axes.plot(t, use, color=SIDE_COLOURS[k % 4], lw=1, label=name)
         axes.set_ylim(0, 1)
         axes.set_ylabel("level / vertical force")
 
     def pressure(axes: Any) -> None:
         cop = result.cop
         for k, name in enumerate(names):
-            axes.plot(cop[:, k, 0], cop[:, k, 1], ".", ms=1.5, color=SIDE_COLOURS[k % 3], label=name)
+            axes.plot(cop[:, k, 0], cop[:, k, 1], ".", ms=1.5, color=SIDE_COLOURS[k % 4], label=name)
         com = result.reference.centroid[: len(t), :2]
         axes.plot(com[:, 0], com[:, 1], color="black", lw=0.6, label="centre of mass asked for")
         axes.set_aspect("equal", adjustable="datalim")
@@ -79,7 +79,7 @@ def plots(result: FilterResult) -> dict[str, bytes]:
         points = result.reference.points
         for k, name in enumerate(names):
             lines = 1e3 * result.place[:, ~points.tip & (points.group == k), 2]
-            axes.plot(t, lines, color=SIDE_COLOURS[k % 3], lw=0.7, label=[name] + ["_"] * (lines.shape[1] - 1))
+            axes.plot(t, lines, color=SIDE_COLOURS[k % 4], lw=0.7, label=[name] + ["_"] * (lines.shape[1] - 1))
         axes.set_ylim(-5, 60)
         axes.set_ylabel("mm above z = 0")
 
@@ -133,6 +133,9 @@ def side_by_side(result: FilterResult, path: str | Path, *, fps: float = 20.0, s
         for half, poses in enumerate((asked[i], done[i])):
             camera = _Camera(middle, size, half * size)
             draw.line([camera(middle * (1, 1, 0) + (-2, 0, 0)), camera(middle * (1, 1, 0) + (2, 0, 0))], fill="#bbbbbb")
+            for x0, x1, y0, y1, z in result.boxes:
+                corners = [camera(np.array(p)) for p in ((x0, y0, z), (x1, y0, z), (x1, y1, z), (x0, y1, z))]
+                draw.polygon(corners, outline="#bbbbbb")
             for a, b, colour in _bones(model, poses):
                 draw.line([camera(a), camera(b)], fill=colour, width=5)
             if half:
