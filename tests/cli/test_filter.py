@@ -44,7 +44,7 @@ def test_filter_writes_everything_and_prints_one_object(short_walk: Path, tmp_pa
     assert len(uk.read_motion(tmp_path / "out" / "motion.bvh").time) > 60
 
 
-@pytest.mark.parametrize(("where", "left"), [("whole_plan", ["reference.bvh"]), ("make_reference", [])])
+@pytest.mark.parametrize(("where", "left"), [("_with_bar", ["reference.bvh"]), ("figure_from_clip", [])])
 def test_ctrl_c_before_the_first_step_says_what_is_left(
     short_walk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, left: list[str]
 ) -> None:
