@@ -468,16 +468,35 @@ inline void filter_impulse(FilterData& d, const BodyMotion* B, const In<double>&
             }
         }
         for (int i = 0; i < edges; ++i) d.Q[i * edges + i] += 1e-9 * trace / edges, d.nn_index[i] = 0;
-        double* x = d.nn_work;
-        nonneg_least(d.Q, d.c, edges, x, d.nn_index, x + edges, d.nn_index + edges);
-        e = 0;
-        for (int p = 0; p < d.np; ++p) {
-            write3(d.impulse + 3 * p, zero3<double>());
-            if (!d.set[p]) continue;
-            for (int k = 0; k < 4; ++k, ++e) {
-                for (int i = 0; i < 3; ++i) d.impulse[3 * p + i] += x[e] * d.edge[3 * e + i];
-                for (int j = 0; j < n; ++j) d.v_new[j] += x[e] * d.response[e * d.stride + j];
+        // Least squares over the cone alone would throw a point that slides up by mu times its speed: that speed is taken off
+        // the wish until it agrees with what comes out (De Saxce and Feng 1998, as a fixed point)
+        for (int p = 0; p < d.np; ++p) d.slide[p] = 0;
+        for (int again = 0; again < 30; ++again) {
+            double *x = d.nn_work, *c = x + edges, *work = c + edges;
+            e = 0;
+            for (int p = 0; p < d.np; ++p)
+                for (int k = 0; d.set[p] && k < 4; ++k, ++e) c[e] = d.c[e] - d.s.mu * d.slide[p];
+            nonneg_least(d.Q, c, edges, x, d.nn_index, work, d.nn_index + edges);
+            for (int j = 0; j < n; ++j) d.v_new[j] = d.v[j] + d.s.dt * d.a[j];
+            e = 0;
+            for (int p = 0; p < d.np; ++p) {
+                write3(d.impulse + 3 * p, zero3<double>());
+                for (int k = 0; d.set[p] && k < 4; ++k, ++e) {
+                    for (int i = 0; i < 3; ++i) d.impulse[3 * p + i] += x[e] * d.edge[3 * e + i];
+                    for (int j = 0; j < n; ++j) d.v_new[j] += x[e] * d.response[e * d.stride + j];
+                }
             }
+            double change = 0;
+            e = 0;
+            for (int p = 0; p < d.np; ++p) {
+                if (!d.set[p]) continue;
+                double along[4];  // of the edges: n + mu t1, n - mu t1, n + mu t2, n - mu t2
+                for (int k = 0; k < 4; ++k, ++e) along[k] = dot_rows(d.grasp + e * d.stride, d.v_new, d.stride) - dot(read3(d.edge + 3 * e), d.floor.velocity);
+                const double speed = std::fmax(std::fabs(along[0] - along[1]), std::fabs(along[2] - along[3])) / (2 * d.s.mu);
+                change = std::fmax(change, std::fabs(speed - d.slide[p]));
+                d.slide[p] = speed;
+            }
+            if (change < 1e-3) break;
         }
     }
 }

@@ -67,7 +67,7 @@ struct FilterData {
     // work memory
     int stride, max_rows;                      ///< nv rounded up to the pack, rows at most
     double *M, *bias, *goal, *rows, *scaled, *S, *rhs, *slack, *y, *lambda, *inverse;
-    double *grasp, *reduced, *Q, *c, *edge, *nn_work, *response, *factor, *v_new;
+    double *grasp, *reduced, *Q, *c, *edge, *nn_work, *response, *factor, *v_new, *slide;
     int *passive, *limit_rows, *nn_index;
     void *bodies, *reference, *crba, *rnea;    ///< one element per body each
     double *place, *velocity, *drift;          ///< per point, 3: in the world; drift: acceleration when the joints have none

@@ -6,10 +6,12 @@
 // pyramids, u >= 0.
 //   c+ = c + h v + h^2/2 (F + g),  v+ = v + h (F + g),  l+ = l + h (sum (p_i - c0) x f_i - (c - c0) x F0),
 //   t+ = t + h (l - l_ref)
-// where (c0, F0) is what the product of place and force is linearised about. Cost: squares of x - x_ref and of u. Solved by a
+// where (c0, F0) is what the product of place and force is linearised about. Cost: squares of x - x_ref, of u and of F - F_ref. Solved by a
 // primal-dual interior-point method (Mehrotra's predictor and corrector) whose Newton steps are Riccati recursions: linear in
-// the number of intervals, and with D = weights + z/u diagonal only 12 x 12 matrices are inverted:
-//   P_k = Q + A^T P (1 + Y P)^-1 A,  Y = B D^-1 B^T.
+// the number of intervals, and with H = D + rho B_v^T B_v, D = weights + z/u diagonal, only 12 x 12 matrices are inverted:
+//   P_k = Q + A^T P (1 + Y P)^-1 A,  Y = B H^-1 B^T.
+// B_v = h E are the rows of B for the velocity, rho = weight of F - F_ref over h: as F = E u, that cost costs one 3 x 3 matrix.
+//   H^-1 = D^-1 - D^-1 B_v^T C B_v D^-1,  C = rho (1 + rho B_v D^-1 B_v^T)^-1  (Woodbury).
 #pragma once
 #include <cmath>
 
@@ -18,7 +20,7 @@
 
 UKEMI_BEGIN
 
-constexpr int NX = 12;
+constexpr int NX = 12, VC = 3 * NX + 9;  // of the state; of V and C
 
 /// LU factor with partial pivoting of a matrix of the state's size, in place.
 inline void lu(double* A, int* pivot) {
@@ -46,6 +48,23 @@ inline void lu_solve(const double* A, const int* pivot, double* x) {
     }
 }
 
+/// The same for NX right-hand sides, the rows of X one after another.
+inline void lu_solve_all(const double* A, const int* pivot, double* X) {
+    auto less = [&](int i, int j) {
+        const double a = A[i * NX + j];
+        for (int c = 0; c < NX; ++c) X[i * NX + c] -= a * X[j * NX + c];
+    };
+    for (int k = 0; k < NX; ++k)
+        for (int c = 0; pivot[k] != k && c < NX; ++c) { const double t = X[k * NX + c]; X[k * NX + c] = X[pivot[k] * NX + c], X[pivot[k] * NX + c] = t; }
+    for (int i = 0; i < NX; ++i)
+        for (int j = 0; j < i; ++j) less(i, j);
+    for (int i = NX - 1; i >= 0; --i) {
+        for (int j = i + 1; j < NX; ++j) less(i, j);
+        const double d = 1 / A[i * NX + i];
+        for (int c = 0; c < NX; ++c) X[i * NX + c] *= d;
+    }
+}
+
 struct PlanStep {  // one interval: A in parts, B by columns
     const PlanData& d;
     int k;
@@ -61,6 +80,11 @@ struct PlanStep {  // one interval: A in parts, B by columns
     void backward(const double* x, double* y) const {
         const Vec3<double> c = read3(x), v = read3(x + 3), l = read3(x + 6), t = read3(x + 9);
         write3(y, c - cross(F0, l) * h), write3(y + 3, c * h + v), write3(y + 6, l + t * h), write3(y + 9, t);  // (a x F)^T = F x
+    }
+    /// C x
+    Vec3<double> softened(const Vec3<double>& x) const {
+        const double* C = d.V + VC * k + 3 * NX;
+        return {dot(read3(C), x), dot(read3(C + 3), x), dot(read3(C + 6), x)};
     }
     int first() const { return d.first[k]; }
     int last() const { return d.first[k + 1]; }
@@ -119,30 +143,48 @@ inline void plan_factor(const PlanData& d) {
         for (int i = 0; i < NX * NX; ++i) Y[i] = 0;
         for (int e = step.first(); e < step.last(); ++e) {
             const double *b = d.B + NX * e, w = 1 / d.D[e];
-            for (int i = 0; i < NX; ++i)
-                for (int j = 0; j < NX; ++j) Y[i * NX + j] += w * b[i] * b[j];
+            for (int i = 3; i < 9; ++i)  // velocity and angular momentum; the turn is not pushed
+                for (int j = 3; j < 9; ++j) Y[i * NX + j] += w * b[i] * b[j];
+        }
+        for (int i = 0; i < 3; ++i)  // the place goes h/2 times as far as the velocity changes
+            for (int j = 3; j < 9; ++j) Y[i * NX + j] = Y[j * NX + i] = 0.5 * step.h * Y[(i + 3) * NX + j];
+        for (int i = 0; i < 3; ++i)
+            for (int j = 0; j < 3; ++j) Y[i * NX + j] = 0.5 * step.h * Y[i * NX + 3 + j];
+        // V = B D^-1 B_v^T, then C
+        double* V = d.V + VC * k;
+        for (int i = 0; i < NX; ++i)
+            for (int j = 0; j < 3; ++j) V[3 * i + j] = Y[i * NX + 3 + j];
+        const double rho = d.push_weight / step.h;
+        const double* y = Y + 3 * NX + 3;
+        const Sym3<double> C = inverse(Sym3<double>{1 + rho * y[0], rho * y[1], rho * y[2], 1 + rho * y[NX + 1], rho * y[NX + 2], 1 + rho * y[2 * NX + 2]});
+        write3(V + 3 * NX, Vec3<double>{C.xx, C.xy, C.xz} * rho), write3(V + 3 * NX + 3, Vec3<double>{C.xy, C.yy, C.yz} * rho), write3(V + 3 * NX + 6, Vec3<double>{C.xz, C.yz, C.zz} * rho);
+        for (int i = 0; i < NX; ++i) {
+            const Vec3<double> c = step.softened(read3(V + 3 * i));
+            for (int j = 0; j < NX; ++j) Y[i * NX + j] -= dot(c, read3(V + 3 * j));
         }
         P = d.P + NX * NX * (k + 1);
-        for (int i = 0; i < NX; ++i)
-            for (int j = 0; j < NX; ++j) {
-                double s = i == j;
-                for (int l = 0; l < NX; ++l) s += Y[i * NX + l] * P[l * NX + j];
-                F[i * NX + j] = s;
-            }
+        auto times_P = [&](const double* M, double* to) {  // to += M P; the rows of P are contiguous
+            for (int i = 0; i < NX; ++i)
+                for (int l = 0; l < NX; ++l)
+                    for (int j = 0; j < NX; ++j) to[i * NX + j] += M[i * NX + l] * P[l * NX + j];
+        };
+        for (int i = 0; i < NX * NX; ++i) F[i] = i % (NX + 1) == 0;
+        times_P(Y, F);
         lu(F, d.pivot + NX * k);
         if (k == 0) break;
-        // P_k = Q + A^T P (1 + Y P)^-1 A, column by column
-        double* out = d.P + NX * NX * k;
-        double unit[NX], a[NX], t[NX], r[NX];
+        // P_k = Q + A^T P (1 + Y P)^-1 A, of which (1 + Y P)^-1 A first; P is symmetric, so that X^T P = (P X)^T
+        double *out = d.P + NX * NX * k, X[NX * NX], XP[NX * NX] = {}, column[NX], a[NX], r[NX];
         for (int j = 0; j < NX; ++j) {
-            for (int i = 0; i < NX; ++i) unit[i] = i == j;
-            step.forward(unit, a);
-            lu_solve(F, d.pivot + NX * k, a);
-            for (int i = 0; i < NX; ++i) {
-                t[i] = 0;
-                for (int l = 0; l < NX; ++l) t[i] += P[i * NX + l] * a[l];
-            }
-            step.backward(t, r);
+            for (int i = 0; i < NX; ++i) column[i] = i == j;
+            step.forward(column, a);
+            for (int i = 0; i < NX; ++i) X[i * NX + j] = a[i];
+        }
+        lu_solve_all(F, d.pivot + NX * k, X);
+        for (int i = 0; i < NX; ++i)
+            for (int j = 0; j < i; ++j) { const double t = X[i * NX + j]; X[i * NX + j] = X[j * NX + i], X[j * NX + i] = t; }
+        times_P(X, XP);
+        for (int j = 0; j < NX; ++j) {
+            step.backward(XP + NX * j, r);
             for (int i = 0; i < NX; ++i) out[i * NX + j] = r[i];
         }
         for (int i = 0; i < NX; ++i) {
@@ -163,7 +205,9 @@ inline void plan_direction(const PlanData& d, const double* r, double* du) {
         double* keep = d.affine + 2 * NX * k;  // s - Y p, then p: for the way forward
         for (int i = 0; i < NX; ++i) s[i] = 0;
         for (int e = step.first(); e < step.last(); ++e)
-            for (int i = 0; i < NX; ++i) s[i] -= d.B[NX * e + i] * r[e] / d.D[e];
+            for (int i = 0; i < 9; ++i) s[i] -= d.B[NX * e + i] * (r[e] / d.D[e]);
+        const Vec3<double> soft = step.softened(read3(s + 3));
+        for (int i = 0; i < NX; ++i) s[i] -= dot(read3(d.V + VC * k + 3 * i), soft);
         for (int i = 0; i < NX; ++i) {
             for (int l = 0; l < NX; ++l) s[i] -= Y[i * NX + l] * p[l];
             keep[i] = s[i], keep[NX + i] = p[i];
@@ -189,11 +233,25 @@ inline void plan_direction(const PlanData& d, const double* r, double* du) {
             s[i] = keep[NX + i];
             for (int l = 0; l < NX; ++l) s[i] += P[i * NX + l] * dx[l];  // costate
         }
+        Vec3<double> whole = zero3<double>();
         for (int e = step.first(); e < step.last(); ++e) {
             double g = r[e];
             for (int i = 0; i < NX; ++i) g += d.B[NX * e + i] * s[i];
             du[e] = -g / d.D[e];
+            whole += read3(d.B + NX * e + 3) * du[e];
         }
+        const Vec3<double> soft = step.softened(whole);
+        for (int e = step.first(); e < step.last(); ++e) du[e] -= dot(read3(d.B + NX * e + 3), soft) / d.D[e];
+    }
+}
+
+/// Gradient of the costs of forces: W u + weight B_v^T (F - F_ref).
+inline void plan_gradient(const PlanData& d) {
+    for (int k = 0; k < d.intervals; ++k) {
+        const PlanStep step(d, k);
+        const Vec3<double> F = (read3(d.x + NX * (k + 1) + 3) - read3(d.x + NX * k + 3)) * (1 / step.h) - read3(d.gravity);
+        const Vec3<double> over = (F - read3(d.push + 3 * k)) * d.push_weight;
+        for (int e = step.first(); e < step.last(); ++e) d.r[e] = d.W[e] * d.u[e] + dot(read3(d.B + NX * e + 3), over);
     }
 }
 
@@ -210,7 +268,7 @@ inline int plan_solve(PlanData& d) {
         for (int e = 0; e < m; ++e) mu += d.u[e] * d.z[e], d.D[e] = d.W[e] + d.z[e] / d.u[e];
         mu /= m;
         plan_factor(d);
-        for (int e = 0; e < m; ++e) d.r[e] = d.W[e] * d.u[e];  // predictor: towards u z = 0
+        plan_gradient(d);  // predictor: towards u z = 0
         plan_direction(d, d.r, d.du);
         double step = 1, after = 0;
         for (int e = 0; e < m; ++e) {
@@ -223,7 +281,7 @@ inline int plan_solve(PlanData& d) {
         const double sigma = (after / mu) * (after / mu) * (after / mu), target = sigma * mu;
         for (int e = 0; e < m; ++e) {
             d.correct[e] = (target - d.du[e] * d.dz[e]) / d.u[e];
-            d.r[e] = d.W[e] * d.u[e] - d.correct[e];
+            d.r[e] -= d.correct[e];
         }
         plan_direction(d, d.r, d.du);
         double length = 1;

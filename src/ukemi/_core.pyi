@@ -239,6 +239,7 @@ def centroidal_plan(
     share: ArrayLike,
     place: ArrayLike,
     spin: ArrayLike,
+    push: ArrayLike,
     goal: ArrayLike,
     weights: ArrayLike,
     floor: ArrayLike,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,30 @@ def test_filter_writes_everything_and_prints_one_object(short_walk: Path, tmp_pa
     assert len(uk.read_motion(tmp_path / "out" / "motion.bvh").time) > 60
 
 
+@pytest.mark.parametrize(("where", "left"), [("_with_bar", ["reference.bvh"]), ("figure_from_clip", [])])
+def test_ctrl_c_before_the_first_step_says_what_is_left(
+    short_walk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, left: list[str]
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"ukemi.dynamics_filter.clip.{where}", stop)
+    out = tmp_path / "out"
+    done = CliRunner().invoke(app, ["filter", str(short_walk), "--out", str(out)])
+    assert done.exit_code == 130
+    assert "nothing was filtered" in done.stderr
+    assert [path.name for path in out.glob("*")] == left
+    for name in left:
+        assert len(uk.read_motion(out / name)) == len(uk.read_motion(short_walk))
+
+
+def test_python_m_ukemi_is_ukemi() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "ukemi", "filter", "--help"], capture_output=True, text=True, check=True
+    )
+    assert "--preview" in done.stdout
+
+
 def test_bench_filter_prints_a_table(short_walk: Path) -> None:
     done = CliRunner().invoke(app, ["bench", "filter", str(short_walk.parent)])
     assert done.exit_code == 0, done.output
@@ -54,3 +80,4 @@ def test_bench_filter_prints_a_table(short_walk: Path) -> None:
     ]
     assert all(" | up | standard | " in line for line in lines[2:])
     assert lines[5].startswith("| walk | 0.6 | up |")
+    assert len({line.count("|") for line in lines}) == 1  # a table

@@ -118,3 +118,20 @@ def test_joint_limits_are_kept() -> None:
     out = run(replace(reference, q=wanted, contact=np.zeros_like(reference.contact)), steps=200)
     lower = float(np.asarray(knee.joint.limits)[0, 0])
     assert out["q"][:, knee.q].min() > lower - 1e-3
+
+
+def test_a_foot_that_slides_is_not_thrown_up() -> None:
+    """Least squares over the friction cone would lift it by mu times its speed."""
+    reference = standing_reference(0.1)
+    follower = Follower(reference, STANDARD)
+    q, v = reference.q[0].copy(), np.zeros(reference.model.nv)
+    q[2] += 1e-3
+    v[:3] = (6.0, 0.0, -2.0)
+    follower.core.reset(q, v)
+    out = follower.advance(1)
+    hit = out["impulse"][0, :, 2] > 0
+    assert hit.any()
+    velocity = (reference.points.in_world(reference.model, follower.core.state()[0]) - out["place"][0]) / STANDARD.dt
+    assert np.abs(velocity[hit, 0]).min() > 0.5  # it still slides
+    # down to the floor is -0.5 m/s; the fixed point comes to -0.39, least squares alone to +0.09
+    assert velocity[hit, 2].max() < -0.3

@@ -31,9 +31,12 @@ app.add_typer(bench)
 
 
 def main() -> None:
-    """Runs the command line; what ukemi or the file system objects to is one line on stderr."""
+    """Runs the command line; what ukemi or the file system objects to, and Ctrl-C, is one line on stderr."""
     try:
         app()
     except (UkemiError, OSError) as error:
         Console(stderr=True, soft_wrap=True).print(f"[red]error:[/red] {escape(str(error))}", highlight=False)
         sys.exit(1)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("stopped")
+        sys.exit(130)

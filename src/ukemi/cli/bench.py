@@ -11,6 +11,7 @@ import typer
 
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics_filter.clip import filter_motion
+from ukemi.dynamics_filter.result import Quality
 from ukemi.errors import InvalidInputError, UkemiError
 from ukemi.motion.clip import Clip
 from ukemi.motion.join import join
@@ -19,19 +20,8 @@ from ukemi.motion.synthesis import walk
 
 app = typer.Typer(name="bench", help="Compute the tables of the documentation again.", no_args_is_help=True)
 
-COLUMNS = (
-    "clip",
-    "s",
-    "end",
-    "preset",
-    "joints deg",
-    "com cm",
-    "skate mm",
-    "sink mm",
-    "peak BW",
-    "residual",
-    "x real time",
-)
+COLUMNS = ("clip", "s", "end", "setting", "joints deg", "com cm", "skate mm", "sink mm", "peak BW", "residual BW")
+SHORT = ("clip", "end", "joints deg", "com cm", "peak BW")
 
 
 @app.callback()
@@ -44,12 +34,13 @@ def bench_filter(
     folder: Annotated[Path | None, typer.Argument(help="Where motion files are; folders in it count too.")] = None,
     preview: Annotated[float, typer.Option(help="Seconds of look-ahead.")] = 0.8,
     seconds: Annotated[float, typer.Option(help="Longer clips are cut.")] = 60.0,
+    short: Annotated[bool, typer.Option("--short", help="Fewer columns, as in the README.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per clip.")] = False,
 ) -> None:
     """Filters our own walk (level, down a slope, with a turn) and every .bvh and .amc below a folder with one setting,
-    and prints a table.
+    and prints a table in Markdown.
 
-    Example: ukemi bench filter motions
+    Example: ukemi bench filter motions --short
     """
     files: list[Path] = []
     if folder is not None:
@@ -63,8 +54,9 @@ def bench_filter(
         ("our walk, 5 degrees down", walk(), slope),
         ("our walk, 30 degrees turn", join(walk(2.4), walk(2.4), turn=np.deg2rad(30)), None),
     ]
+    columns = SHORT if short else COLUMNS
     if not as_json:
-        typer.echo("| " + " | ".join(COLUMNS) + " |\n|" + "---|" * len(COLUMNS))
+        typer.echo("| " + " | ".join(columns) + " |\n|" + "---|" * len(columns))
     for name, motion, ground in [*own, *((str(file), file, None) for file in files)]:
         try:
             clip = read_motion(motion) if isinstance(motion, Path) else motion
@@ -78,22 +70,21 @@ def bench_filter(
         if as_json:
             typer.echo(json.dumps({"clip": name, "duration_s": float(result.time[-1]), **q.as_dict()}))
             continue
-        end = "up" if q.fell_at is None else f"falls at {q.fell_at:.2f} s"
-        if q.pace != 1:
-            end += f", pace {q.pace:g}"
-        cells = [
-            Path(name).stem,
-            f"{clip.duration:.1f}",
-            end,
-            q.preset,
-            f"{q.joint_rms_deg:.1f}",
-            f"{q.com_rms_cm:.1f}",
-        ]
-        cells += [
-            f"{q.skate_mm:.3f}",
-            f"{q.penetration_mm:.2f}",
-            f"{q.peak_bw:.2f}",
-            f"{q.residual_bw:.0e}",
-            f"{q.realtime_factor:.1f}",
-        ]
-        typer.echo("| " + " | ".join(cells) + " |")
+        cells = _cells(Path(name).stem, clip.duration, q)
+        typer.echo("| " + " | ".join(cells[column] for column in columns) + " |")
+
+
+def _cells(name: str, duration: float, q: Quality) -> dict[str, str]:
+    end = "up" if q.fell_at is None else f"falls at {q.fell_at:.2f} s"
+    return {
+        "clip": name,
+        "s": f"{duration:.1f}",
+        "end": end if q.pace == 1 else f"{end}, pace {q.pace:g}",
+        "setting": q.preset,
+        "joints deg": f"{q.joint_rms_deg:.1f}",
+        "com cm": f"{q.com_rms_cm:.1f}",
+        "skate mm": f"{q.skate_mm:.3f}",
+        "sink mm": f"{q.penetration_mm:.2f}",
+        "peak BW": f"{q.peak_bw:.2f}",
+        "residual BW": f"{q.residual_bw:.0e}",
+    }

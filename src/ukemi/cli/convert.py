@@ -23,8 +23,8 @@ def convert(
     skeleton: Annotated[Path | None, typer.Option(help="The .asf of an .amc; default the one beside it.")] = None,
     static: Annotated[Path | None, typer.Option(help="A standing trial with more markers, for .c3d and .trc.")] = None,
     rate: Annotated[float | None, typer.Option(help="Sample anew at so many frames per second.")] = None,
-    start: Annotated[float | None, typer.Option(help="Leave out what is before [s].")] = None,
-    end: Annotated[float | None, typer.Option(help="Leave out what is after [s].")] = None,
+    start: Annotated[float | None, typer.Option(help="Leave out what is before (s).")] = None,
+    end: Annotated[float | None, typer.Option(help="Leave out what is after (s).")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Converts motion files: clips, markers, ground forces, tables.

@@ -24,7 +24,7 @@ from ukemi.sim.world import World
 def simulate(
     file: Annotated[str, typer.Argument(help="URDF, MJCF, or a figure: human16, human28, human40.")] = "human28",
     time: Annotated[float, typer.Option(help="Seconds to run.")] = 1.2,
-    dt: Annotated[float, typer.Option(help="Time step [s].")] = 1e-3,
+    dt: Annotated[float, typer.Option(help="Time step (s).")] = 1e-3,
     integrator: Annotated[str, typer.Option(help="semi-implicit, implicit, rk4 or adaptive.")] = "rk4",
     out: Annotated[Path, typer.Option(help="Folder for recording.npz and strip.png.")] = Path("out"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,

@@ -33,6 +33,23 @@ from ukemi.motion.figure import ClipFigure, figure_from_clip
 from ukemi.motion.footfalls import Footed, FootMeasures, foot_measures, sole_points
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C before the first step. reference: the motion that was to be filtered, its feet held; figure: whose."""
+
+    def __init__(self, reference: Reference, figure: ClipFigure | None) -> None:
+        super().__init__("stopped before the first step")
+        self.reference, self.figure = reference, figure
+
+    @property
+    def motion(self) -> Clip | None:
+        """The reference on the clip's own skeleton: feet that stand, but no forces that would carry it."""
+        if self.figure is None:
+            return None
+        times = self.figure.clip.time
+        nearest = np.clip(np.round(times / self.reference.dt).astype(int), 0, len(self.reference) - 1)
+        return self.figure.to_clip(self.reference.q[nearest], fps=self.figure.clip.fps)
+
+
 def filter_motion(
     clip: Clip | str | Path,
     model: Model | None = None,
@@ -64,7 +81,8 @@ def filter_motion(
             figure falls and another pace is clearly nearer to possible (`ukemi.dynamics_filter.pace`), that one.
         progress: whether a bar is shown on a terminal.
 
-    Ctrl-C ends the run; the result holds what was done (``interrupted``).
+    Ctrl-C ends the run; the result holds what was done (``interrupted``). Before the first step there is no result:
+    then it raises `Interrupted`, with the reference if that was made.
     """
     if solver not in ("qp", "paper"):
         raise InvalidInputError(f"solver: expected 'qp' or 'paper', got {solver!r}")
@@ -103,19 +121,29 @@ def filter_motion(
         tries = [(name, _runner(reference, s, ground)) for name, s in presets]
     best: tuple[str, Run] | None = None
     for name, run in tries:
-        done = _with_bar(run, len(reference), progress)
+        try:
+            done = _with_bar(run, len(reference), progress)
+        except KeyboardInterrupt:
+            if best is None:
+                raise Interrupted(reference, person if model is None else None) from None
+            best[1].interrupted = True
+            break
         if best is None or (done.fell_at or np.inf) > (best[1].fell_at or np.inf):
             best = (name, done)
         if done.fell_at is None or done.interrupted:
             break
         if pace is None and solver == "qp" and run is tries[0][1]:
-            likely = likely_pace(figure, q, clip.fps, presets[0][1], ground, plan_shift)
-            if likely < 1:
-                slowed = filter_motion(
-                    given, model, terrain, preview, settings=settings, mass=mass, height=height, pace=likely
-                )
-                if not slowed.quality.fell:
-                    return slowed
+            try:
+                likely = likely_pace(figure, q, clip.fps, presets[0][1], ground, plan_shift)
+                if likely < 1:
+                    slowed = filter_motion(
+                        given, model, terrain, preview, settings=settings, mass=mass, height=height, pace=likely
+                    )
+                    if not slowed.quality.fell:
+                        return slowed
+            except KeyboardInterrupt:
+                done.interrupted = True
+                break
     assert best is not None
     own = _result(reference, best, before, plan_shift, clip.fps, friction, belt, person if model is None else None)
     own = replace(own, ground=ground)

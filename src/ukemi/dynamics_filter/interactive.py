@@ -98,7 +98,8 @@ class DynamicsFilter:
         self.model, self.ground, self.stepping = model, terrain, stepping
         s = STANDARD if settings is None else settings
         friction = s.friction if terrain is None else float(min(terrain.friction, 10.0))
-        self.settings = replace(s, friction=friction, preview=min(s.preview, 0.8))
+        # a frame does not say how hard the floor will be pushed
+        self.settings = replace(s, friction=friction, preview=min(s.preview, 0.8), plan_push=0.0)
         self.points = contact_points(model, model_soles(model) if soles is None else soles)
         if self.points.groups != 2:
             raise InvalidInputError(f"DynamicsFilter: expected two feet, got {self.points.groups}")
@@ -151,7 +152,8 @@ class DynamicsFilter:
             self.time += s.dt
             self._fallen = replace(self._fallen, time=self.time)
             return self._fallen
-        offset = self._offset()
+        landing = self._landing_shifts()
+        offset = 0.5 * (landing[0] + landing[1]) * LEVEL  # the body belongs between its feet
         q[:3] += offset
         follower = self._follower
         if follower is None:
@@ -169,12 +171,11 @@ class DynamicsFilter:
         follower.shift_rate = np.zeros((2, 3))
         if self._step is not None:
             follower.shift_rate[self._step.foot] = self._step.rate(self.time)
-        follower.landing = self._landing_shifts() - offset
-        before = follower.core.state()[0]
+        follower.landing = landing - offset
         out = follower.advance(1, push, (q[None], v[None], a[None]))
         self.time += s.dt
         if int(out["steps"]) == 0 or lies(out["q"][0], out["v"][0], q):
-            still = np.zeros(self.model.nv)
+            before, still = out["q_before"][0], np.zeros(self.model.nv)
             follower.core.reset(before, still)
             none = np.zeros((len(self.points), 3))
             places = self.points.in_world(self.model, before)
@@ -213,11 +214,6 @@ class DynamicsFilter:
         if self._step is not None:
             shifts[self._step.foot] = self._step.shift(self.time)
         return shifts
-
-    def _offset(self) -> Array:
-        """The body belongs between its feet."""
-        left, right = self._landing_shifts()
-        return 0.5 * (left + right) * LEVEL
 
     def _landing_shifts(self) -> Array:
         shifts = self._shifts.copy()

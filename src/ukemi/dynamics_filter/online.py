@@ -5,11 +5,12 @@ steps.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ukemi import _core
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics.forward import mass_matrix
-from ukemi.dynamics.kinematics import difference
+from ukemi.dynamics.kinematics import difference, link_poses
 from ukemi.dynamics_filter.floor import SteppedGround, above_floor, floor_of, ground_height
 from ukemi.dynamics_filter.reference import HAND, SEAT, SOLE, Reference
 from ukemi.dynamics_filter.settings import Settings
@@ -22,6 +23,8 @@ from ukemi.model.model import Model
 GRAVITY = 9.81
 #: Steps between two looks at the capture point.
 CHUNK = 5
+#: A plan is made anew when a foot comes down, unless the last one is younger than this [s].
+SOON = 0.009
 #: How fast a foot that is late comes down [m/s], and how late a plan takes it to be at most [s].
 DESCENT, LATEST = 0.4, 0.1
 #: Feet keep so far from the edges of steps [m].
@@ -101,6 +104,7 @@ class Follower:
         self.window = Window(reference, self.settings, self.floor[:9])
         self.step, self.planned = 0, 0
         self.plan: Plan | None = None
+        self.stood = np.zeros(reference.points.groups, dtype=bool)
         self.goals = np.zeros((0, 15))
         self.hands = reference.points.kind == HAND
         self.let_go = np.zeros(len(reference.points), dtype=bool)
@@ -122,7 +126,8 @@ class Follower:
         ref, s, k = self.reference, self.settings, self.step
         n = min(steps, len(ref) - k)
         now = slice(k, k + n)
-        due = s.preview > 0 and (self.plan is None or k - self.planned >= round(s.plan_every / s.dt))
+        since = (k - self.planned) * s.dt
+        due = s.preview > 0 and (self.plan is None or since > s.plan_every - 1e-9 or (since > SOON and self._landed()))
         if due or self.place_feet:
             q, _, x = self.state()
         if self.place_feet:
@@ -148,6 +153,15 @@ class Follower:
             self.let_go |= idle & (ref.contact_left[min(self.step, len(ref) - 1)] < LETS_GO)
         return out
 
+    def _feet(self) -> NDArray[np.bool_]:
+        """Which feet are down."""
+        points = self.reference.points
+        return np.bincount(points.group[self.core.down() > 0], minlength=points.groups) > 0
+
+    def _landed(self) -> bool:
+        """Whether a foot came down since the last plan, beside one that stood: late or early, the plan did not know."""
+        return bool(self.stood.any() and not self.stood.all() and (self._feet() & ~self.stood).any())
+
     def _centroid(self, n: int) -> Array:
         """What the next n steps aim at: the plan, or without one the reference itself."""
         ref, s, k = self.reference, self.settings, self.step
@@ -172,6 +186,7 @@ class Follower:
         landing = self.shift if self.landing is None else self.landing
         self.plan = self.window.plan(k, start, held, landing[ref.points.group], late)
         self.planned = k
+        self.stood = self._feet()
         ahead = np.arange(k, k + round(self.settings.plan_every / self.settings.dt) + CHUNK, dtype=np.float64)
         self.goals = self.plan.at(self.settings.dt * ahead, ref.model.mass)
 
@@ -183,10 +198,8 @@ class Follower:
         M = mass_matrix(model, q)
         h = np.array([M[5, 1], M[3, 2], M[4, 0]])  # mass times centre of mass, in the base's frame
         inertia = M[3:6, 3:6] - (h @ h * np.eye(3) - np.outer(h, h)) / model.mass
-        w, u = q[3], q[4:7]
-        local = inertia @ turn / model.mass
-        side = 2 * np.cross(u, local)
-        return local + w * side + np.cross(u, side)
+        R: Array = link_poses(model, q)[0, :3, :3]
+        return R @ (inertia @ turn) / model.mass
 
     def _place_feet(self, x: Array, steps: int) -> None:
         """A foot in the air goes by as much beside its reference as the capture point will be beside its own when

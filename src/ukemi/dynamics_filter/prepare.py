@@ -13,16 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics.kinematics import difference, integrate
 from ukemi.dynamics_filter.floor import SteppedGround, ground_height
 from ukemi.dynamics_filter.footholds import Footholds, footholds
 from ukemi.dynamics_filter.reference import HAND, SOLE, TIP, ContactPoints, Reference, runs
+from ukemi.dynamics_filter.retiming import carried, flights, weight_asked_for
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.motion.foot_lock import FootLockSettings, lock_feet
-from ukemi.motion.footfalls import Contacts, Footed, FootfallSettings, footfalls, sole_points
+from ukemi.motion.footfalls import Contacts, Footed, FootfallSettings, footfalls, point_velocities, sole_points
 from ukemi.motion.hands import HANDFALLS, hand_pads
 from ukemi.motion.soles import Height, Sole, above_ground
 from ukemi.motion.trajectory import low_pass, smooth_coordinates, trajectory
@@ -37,6 +39,7 @@ LIFTED, MOVED = 0.006, 0.015  # a contact ends when the held foot is so far abov
 HAND_RISE, HAND_LIFTED, HAND_MOVED = 0.04, 0.03, 0.05  # the same of hands, which captures follow less well [m]
 TOES = 0.05  # how far toes reach ahead of the ball [m]
 SETTLE = 1.5  # cut-off of the body's way to its feet [Hz]
+STOOP = 1.6  # how long a body goes down that stands too high for its legs [s]
 CUTOFF = 8.0  # of the whole motion [Hz]
 #: Of where the body goes only what is slower than SETTLE counts.
 ROUGHLY = FootLockSettings(rounds=1)
@@ -66,15 +69,20 @@ def sole_contacts(
             low = above[:, foot, pair].min(axis=1)
             way = points[:, foot, pair, :2].mean(axis=1)
             speed = np.linalg.norm(np.gradient(way, 1 / fps, axis=0), axis=1) if len(way) > 1 else np.zeros(len(way))
-            found[:, foot, pair] = _tidy(on, low, speed, fps, HAND_RISE if hand[foot] else RISE)[:, None]
+            fastest = np.linalg.norm(point_velocities(points[:, foot, pair], fps), axis=-1).max(axis=1)
+            rise = HAND_RISE if hand[foot] else RISE
+            found[:, foot, pair] = _tidy(on, low, speed, fastest, fps, rise)[:, None]
     return found
 
 
-def _tidy(on: Contacts, low: Array, speed: Array, fps: float, rise: float) -> Contacts:
+def _tidy(on: Contacts, low: Array, speed: Array, fastest: Array, fps: float, rise: float) -> Contacts:
     """Without short gaps and touches, and with beginnings and ends where the points are down."""
     n = len(on)
     for first, end in runs(~on):
-        if first > 0 and end < n and (end - first) / fps < GAP and low[first:end].max() < HIGH:
+        # a foot that is dragged has been neither lifted nor turned
+        short = (end - first) / fps < GAP and low[first:end].max() < HIGH
+        dragged = low[first:end].max() < LIFTED and fastest[first:end].max() < STILL.off_speed
+        if first > 0 and end < n and (short or dragged):
             on[first:end] = True
     for first, end in runs(on):
         if first > 0 and end < n and (end - first) / fps < SHORTEST:
@@ -130,9 +138,25 @@ def settled(
     body = integrate(model, q, low_pass(move, fps, SETTLE), 1.0)
     if moved is not None:
         body[:, :3] += moved
-    return lock_feet(
-        figure, body, fps, contacts=contacts, settings=LEGS_ONLY, height=height, anchors=anchors, lead=lead
-    ).q
+
+    def held(body: Array) -> Array:
+        return lock_feet(
+            figure, body, fps, contacts=contacts, settings=LEGS_ONLY, height=height, anchors=anchors, lead=lead
+        ).q
+
+    still = held(body)
+    # legs that are too short for their feet: the body goes down by what they lack, at once for all of a step
+    feet = [not sole.hand for sole in figure.soles.values()]
+    above = above_ground(sole_points(model, list(figure.soles.values()), still), height)
+    short = np.where(contacts, above, 0.0)[:, feet].max(axis=(1, 2))
+    if moved is not None or steps is not None or short.max(initial=0.0) < LIFTED:
+        return still
+    wide = 2 * max(1, round(0.25 * STOOP * fps)) + 1
+    short = sliding_window_view(np.pad(short, wide // 2, mode="edge"), wide).max(axis=1)
+    for _ in range(2):
+        short = sliding_window_view(np.pad(short, wide // 2, mode="edge"), wide).mean(axis=1)
+    body[:, 2] -= short
+    return held(body)
 
 
 def contact_points(model: Model, soles: Mapping[str, Sole]) -> ContactPoints:
@@ -185,6 +209,8 @@ def make_reference(
     bears_hands = [sole.hand for sole in soles]
     feet = sole_points(model, soles, smooth)
     contacts = sole_contacts(feet, fps, height if there else None, hands=bears_hands)
+    if not there:
+        contacts = carried(contacts, feet, weight_asked_for(model, smooth, fps))
     steps = None
     if height is not None and isinstance(ground, SteppedGround) and not there:
         steps = footholds(feet, contacts, soles, height, fps)
@@ -197,5 +223,9 @@ def make_reference(
     nearest = np.clip(np.round(motion.time * fps).astype(int), 0, len(still) - 1)
     points = contact_points(model, figure.soles)
     feet = sole_points(model, soles, motion.q)
-    held = let_go(contacts[nearest], feet, height, bears_hands)
+    wanted = contacts[nearest]
+    held = let_go(wanted, feet, height, bears_hands)
+    for first, end in flights(held):
+        if wanted[first:end].any(axis=(1, 2)).all():  # nothing was to be a flight here
+            held[first:end] = wanted[first:end]
     return Reference(model, dt, motion.q, motion.v, motion.a, points, schedule(points, held))

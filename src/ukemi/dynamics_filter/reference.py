@@ -131,6 +131,8 @@ class Reference:
         """(n, points): 0 where a point is not meant to bear, rising to 1 within ``ramp`` seconds of touch-down and
         falling as much before lift-off, if there are others that the load comes from or goes to (not into or out of
         flight); just below 0 for ``early`` seconds before touch-down, where it may bear if it happens to touch."""
+        if self.contact.all():
+            return np.ones(self.contact.shape)
         steps = max(ramp / self.dt, 1.0)
         flies: NDArray[np.bool_] = np.logical_not(np.logical_or.reduce(self.contact, axis=1))
         out = np.zeros(self.contact.shape)

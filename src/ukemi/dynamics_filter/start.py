@@ -21,17 +21,16 @@ GRAVITY = np.array([0.0, 0.0, -9.81])
 def standing_start(reference: Reference, floor: Array) -> tuple[Array, Array]:
     """q and v nearest to the reference's first (in the metric of the inertia matrix) in which scheduled points stand.
 
-    What is not scheduled and below the floor is lifted with the whole body. One that begins in the air flies as it does
+    What is not scheduled and below the floor is put on it. One that begins in the air flies as it does
     a little later: smoothing bends the ends of a motion straight.
     """
     model, points, normal = reference.model, reference.points, floor[:3]
     q, v = reference.q[0].copy(), reference.v[0].copy()
     if not reference.contact[0].any():
         v += _as_it_flies(reference)
-    bears = np.flatnonzero(reference.contact[0] & ~points.tip)
     for _ in range(ROUNDS):
         above = above_floor(floor, points.in_world(model, q))
-        near = bears[np.abs(above[bears]) < REACH]
+        near = np.flatnonzero((np.abs(above) < REACH) & ~points.tip & (reference.contact[0] | (above < 0)))
         if len(near) == 0:
             break
         J = np.stack(
@@ -41,7 +40,7 @@ def standing_start(reference: Reference, floor: Array) -> tuple[Array, Array]:
     solid = above_floor(floor, points.in_world(model, q)[~points.tip])
     q[:3] += max(0.0, -float(solid.min(initial=0.0)) - 1e-9) * normal
     above = above_floor(floor, points.in_world(model, q))
-    near = bears[np.abs(above[bears]) < 1e-3]
+    near = np.flatnonzero((np.abs(above) < 1e-3) & ~points.tip & reference.contact[0])
     if len(near):
         J = np.concatenate([jacobian(model, q, model.link_names[points.links[p]], points.places[p])[:3] for p in near])
         v = v + _least(mass_matrix(model, q), J, -J @ v)

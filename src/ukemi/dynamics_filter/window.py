@@ -36,17 +36,17 @@ class Plan:
         """(steps, 15): place, velocity, acceleration of the centre of mass, angular momentum and its rate."""
         k = np.clip(np.searchsorted(self.time, t, side="right") - 1, 0, len(self.force) - 1)
         s = (t - self.time[k])[:, None]
-        a, rate = self._smooth(t, self.force.sum(axis=1) + GRAVITY, k), self._smooth(t, self.spin_rate, k)
+        rates = self._smooth(t, np.concatenate([self.force.sum(axis=1) + GRAVITY, self.spin_rate], axis=1), k)
         x = self.state[k]
         # between knots the state runs on straight lines: exact at the knots, whatever the course of the forces
         h = (self.time[k + 1] - self.time[k])[:, None]
         velocity = x[:, 3:6] + s / h * (self.state[k + 1, 3:6] - x[:, 3:6])
         place = x[:, :3] + 0.5 * s * (x[:, 3:6] + velocity)
         spin = x[:, 6:9] + s * self.spin_rate[k]
-        return np.concatenate([place, velocity, a, mass * spin, mass * rate], axis=1)
+        return np.concatenate([place, velocity, rates[:, :3], mass * spin, mass * rates[:, 3:]], axis=1)
 
     def _smooth(self, t: Array, values: Array, k: NDArray[np.intp]) -> Array:
-        """What is constant between knots (n, 3), on lines between the middles of the intervals; but not into or out
+        """What is constant between knots (n, 6), on lines between the middles of the intervals; but not into or out
         of flight.
         """
         middles = 0.5 * (self.time[1:] + self.time[:-1])
@@ -122,6 +122,7 @@ class Window:
             share,
             where,
             ref.centroid[middle, 6:],
+            ref.push[middle],
             goal,
             self.weights,
             self.floor,

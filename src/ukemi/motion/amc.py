@@ -225,7 +225,9 @@ def _read_frames(file: Path, text: str, asf: _Asf) -> dict[str, Array]:
         elif words[0] not in moving:
             raise FileFormatError(file, number, f"{words[0][:40]!r} is no bone of {asf.path.name} that moves")
         else:
-            frames[-1][words[0]] = finite_numbers(file, number, words[0], words[1:], moving[words[0]])
+            frames[-1][words[0]] = finite_numbers(
+                file, number, f"frame {len(frames)}, {words[0]}", words[1:], moving[words[0]]
+            )
     if not frames:
         raise FileFormatError(file, None, "no frames")
     _whole(file, where, frames, moving)

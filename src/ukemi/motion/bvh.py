@@ -135,11 +135,14 @@ def _motion(lines: Lines, channels: int) -> tuple[float, int, Array]:
         raise lines.error("no joint has channels: nothing moves")
     decimals = len(text.partition(".")[2]) if "e" not in text.lower() else 17
     start = lines.line_number
-    values = lines.numbers()
+    values = lines.numbers(channels)
     if count < 1:
         raise FileFormatError(lines.path, start, f"Frames: {count}: expected at least one")
     if len(values) != count * channels:
+        odd = lines.uneven_line(channels)
         whole, left = divmod(len(values), channels)
+        if odd is not None and odd[1] <= whole:  # a frame in the middle, with others after it
+            raise FileFormatError(lines.path, odd[0], f"frame {odd[1]}: expected {channels} numbers, got {odd[2]}")
         line = lines.line_of_number(min(len(values), count * channels))
         had = f"{whole} frames" + (f" and {left} numbers of the next" if left else "")
         raise FileFormatError(

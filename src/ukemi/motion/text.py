@@ -104,8 +104,8 @@ class Lines:
             raise self.error(f"{title}: expected a whole number, got {text[:40]!r}")
         return int(text)
 
-    def numbers(self) -> Array:
-        """All numbers to the end of the file."""
+    def numbers(self, per_frame: int) -> Array:
+        """All numbers to the end of the file, so many per frame."""
         self._first_numbers_row = self._row
         text = "\n".join(self._lines[self._row :])
         with warnings.catch_warnings():
@@ -113,12 +113,13 @@ class Lines:
             try:
                 values = np.fromstring(text, dtype=np.float64, sep=" ") if text.strip() else np.zeros(0)
             except (DeprecationWarning, ValueError):
-                raise self._bad_number() from None
+                raise self._bad_number(per_frame) from None
         if not np.isfinite(values).all():
-            raise self._bad_number()
+            raise self._bad_number(per_frame)
         return values
 
-    def _bad_number(self) -> FileFormatError:
+    def _bad_number(self, per_frame: int) -> FileFormatError:
+        before = 0
         for row in range(self._first_numbers_row, len(self._lines)):
             for word in self._lines[row].split():
                 try:
@@ -126,13 +127,24 @@ class Lines:
                 except ValueError:
                     good = False
                 if not good:
-                    frame = row - self._first_numbers_row
+                    frame, place = divmod(before, per_frame)
                     return FileFormatError(
                         self.path,
                         row + 1,
-                        f"expected a finite number, got {word[:40]!r} (line {frame + 1} of the motion)",
+                        f"frame {frame + 1}, number {place + 1} of {per_frame}: "
+                        f"expected a finite number, got {word[:40]!r}",
                     )
+                before += 1
         return FileFormatError(self.path, self.line_number, "expected numbers")
+
+    def uneven_line(self, per_frame: int) -> tuple[int, int, int] | None:
+        """(line, frame from 1, numbers) of the first line of the motion that does not hold a whole frame; None where
+        frames do not stand on lines of their own.
+        """
+        counts = [(row + 1, len(self._lines[row].split())) for row in range(self._first_numbers_row, len(self._lines))]
+        filled = [(line, count) for line, count in counts if count]
+        odd = [(line, frame, count) for frame, (line, count) in enumerate(filled, 1) if count != per_frame]
+        return odd[0] if odd and 2 * len(odd) < len(filled) else None
 
     def line_of_number(self, k: int) -> int:
         """The line where number k of `numbers` stands; past the end, the last line that holds any."""

@@ -22,6 +22,24 @@ GUIDELINES = {
     "com_rms_cm": ("centre of mass, RMS", "below 2 cm is good, 2 to 4 acceptable (for marker errors)"),
 }
 
+CAPTIONS = {
+    "Vertical ground force": "Mean over 10 ms, as a plate shows it. A walking foot makes two humps of 1.0 to 1.3.",
+    "Level ground force": "Of both feet together: x forward brakes at heel strike and drives at push-off.",
+    "Friction in use": "Feet that bear more than 5 % of body weight. It stays below the coefficient of the ground.",
+    "Centre of pressure": "Seen from above: where the force of each foot acts.",
+    "Residual at the root": "The force that nobody exerts. Without contact forces that fit it would be of order one.",
+    "Joints: distance from the reference": "How far the filter had to move the joints for the motion to be possible.",
+    "Points of the soles": "Heels and balls: on the floor, or in the air; never below.",
+}
+STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:820px;margin:1.5em auto;padding:0 1em;color:#222}
+h1{margin:0}
+h2{font-size:1.1em;margin:1.6em 0 0}p{margin:.2em 0 .5em;color:#666}p.good{color:#2d6a36}p.bad{color:#b3261e}
+p.good,p.bad{font-weight:600}table{border-collapse:collapse;width:100%;margin:1em 0;font-size:.94em}
+th{font-weight:400;text-align:left}th,td{padding:.3em .9em .3em 0;vertical-align:top;border-bottom:1px solid #e4e4e4}
+td+td,tr:first-child *{color:#777}img{max-width:100%}.plot{overflow-x:auto}.plot img{width:100%;min-width:600px}
+@media(max-width:600px){th,td{display:block;border:0;padding:0}th{margin-top:.6em}td{padding-left:1em}
+tr:first-child{display:none}}"""
+
 
 def write_all(result: FilterResult, folder: str | Path, *, animation: bool = True) -> dict[str, str]:
     """Writes motion.bvh, states.npz, torques.csv, ground_forces.csv and .mot, report.html, motion.gif; kind -> file."""
@@ -84,17 +102,24 @@ def write_report(result: FilterResult, path: str | Path, animation: Path | None 
         ("pace", f"{q.pace:g} of the file's frame rate", "below 1: at its own it is farther from possible, and falls"),
         ("speed", f"{q.realtime_factor:.1f} times real time", ""),
     ]
-    cells = "".join(f"<tr><td>{escape(a)}</td><td>{escape(b)}</td><td>{escape(c)}</td></tr>" for a, b, c in rows)
+    cells = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td><td>{escape(c)}</td></tr>" for a, b, c in rows)
     pictures = "".join(
-        f"<h2>{escape(name)}</h2><img alt='{escape(name)}' src='{_data(png, 'png')}'>"
+        f"<h2>{escape(name)}</h2><p>{escape(CAPTIONS[name])}</p>"
+        f"<div class='plot'><img alt='{escape(name)}' src='{_data(png, 'png')}'></div>"
         for name, png in plots(result).items()
     )
-    moving = f"<img alt='animation' src='{_data(animation.read_bytes(), 'gif')}'>" if animation else ""
-    page = f"""<!doctype html><meta charset="utf-8"><title>{escape(title)}: filtered</title>
-<style>body{{font:15px/1.5 sans-serif;max-width:820px;margin:2em auto;padding:0 1em;color:#222}}
-table{{border-collapse:collapse}}td{{padding:.15em .9em .15em 0;vertical-align:top}}td+td+td{{color:#777}}
-h2{{font-size:1.05em;margin:1.4em 0 .2em}}img{{max-width:100%}}</style>
-<h1>{escape(title)}</h1>{moving}<table>{cells}</table>{pictures}"""
+    moving = ""
+    if animation:
+        moving = (
+            f"<img alt='the motion asked for beside the possible one' src='{_data(animation.read_bytes(), 'gif')}'>"
+        )
+    verdict = f"{result.time[-1] + result.dt:.1f} s, {state}" + (" (stopped by the user)" if result.interrupted else "")
+    page = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}: filtered</title>
+<style>{STYLE}</style></head><body><h1>{escape(title)}</h1>
+<p class="{"bad" if q.fell else "good"}">{escape(verdict)}</p>{moving}
+<table><tr><th>measure</th><td>this motion</td><td>guideline or remark</td></tr>{cells}</table>
+{pictures}</body></html>"""
     Path(path).write_text(page, encoding="utf-8")
     return Path(path)
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ukemi.dynamics.kinematics import difference, link_poses
-from ukemi.dynamics_filter.result import FilterResult
+from ukemi.dynamics_filter.result import FilterResult, plate_force
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.report.strip import LEFT, MIDDLE, RIGHT
@@ -21,41 +21,43 @@ def plots(result: FilterResult) -> dict[str, bytes]:
     """title -> PNG."""
     weight = result.reference.model.mass * 9.81
     t, g = result.time, result.ground_forces
+    names = [name.replace("_", " ") for name in g.names]
     pictures: dict[str, bytes] = {}
 
     def vertical(axes: Any) -> None:
-        for k, name in enumerate(g.names):
-            axes.plot(t, g.force[:, k, 2] / weight, color=SIDE_COLOURS[k % 4], lw=1, label=name)
-        axes.plot(t, g.total[:, 2] / weight, color="black", lw=0.8, label="together")
-        axes.set_ylim(0, min(6.0, max(1.6, 1.05 * float(np.percentile(g.total[:, 2] / weight, 99.8)))))
+        axes.axhline(1.0, color="#cccccc", lw=0.8)
+        together = plate_force(g.total[:, 2], result.dt) / weight
+        axes.plot(t, together, color="black", lw=0.7, label="together")
+        for k, name in enumerate(names):
+            force = plate_force(g.force[:, k, 2], result.dt) / weight
+            axes.plot(t, force, color=SIDE_COLOURS[k % 4], lw=1.2, label=name)
+        axes.set_ylim(0, max(1.6, 1.05 * float(together.max())))
         axes.set_ylabel("body weights")
-        axes.legend(frameon=False, ncols=3)
 
     def level(axes: Any) -> None:
         for i, name in enumerate("xy"):
-            axes.plot(t, g.total[:, i] / weight, lw=1, label=name)
+            axes.plot(
+                t, plate_force(g.total[:, i], result.dt) / weight, color=("black", "#999999")[i], lw=1, label=name
+            )
         axes.set_ylabel("body weights")
-        axes.legend(frameon=False)
 
     def friction(axes: Any) -> None:
-        for k, name in enumerate(g.names):
-            bears = g.force[:, k, 2] > 0.02 * weight
+        for k, name in enumerate(names):
+            bears = g.force[:, k, 2] > 0.05 * weight
             use = np.where(bears, np.hypot(*g.force[:, k, :2].T) / np.maximum(g.force[:, k, 2], 1e-9), np.nan)
             axes.plot(t, use, color=SIDE_COLOURS[k % 4], lw=1, label=name)
         axes.set_ylim(0, 1)
         axes.set_ylabel("level / vertical force")
-        axes.legend(frameon=False)
 
     def pressure(axes: Any) -> None:
         cop = result.cop
-        for k, name in enumerate(g.names):
+        for k, name in enumerate(names):
             axes.plot(cop[:, k, 0], cop[:, k, 1], ".", ms=1.5, color=SIDE_COLOURS[k % 4], label=name)
         com = result.reference.centroid[: len(t), :2]
         axes.plot(com[:, 0], com[:, 1], color="black", lw=0.6, label="centre of mass asked for")
         axes.set_aspect("equal", adjustable="datalim")
         axes.set_xlabel("x [m]")
         axes.set_ylabel("y [m]")
-        axes.legend(frameon=False, markerscale=4)
 
     def residual(axes: Any) -> None:
         axes.semilogy(t, np.maximum(np.abs(result.tau[:, :6]).max(axis=1) / weight, 1e-18), lw=0.8)
@@ -72,10 +74,12 @@ def plots(result: FilterResult) -> dict[str, bytes]:
         axes.plot(t, np.rad2deg(np.sqrt((each**2).mean(axis=0))), color="black", lw=1, label="all joints, RMS")
         axes.plot(t, np.rad2deg(each.max(axis=0)), color=MIDDLE, lw=0.8, label="farthest joint")
         axes.set_ylabel("degrees")
-        axes.legend(frameon=False)
 
     def height(axes: Any) -> None:
-        axes.plot(t, 1e3 * result.place[:, ~result.reference.points.tip, 2], lw=0.6)
+        points = result.reference.points
+        for k, name in enumerate(names):
+            lines = 1e3 * result.place[:, ~points.tip & (points.group == k), 2]
+            axes.plot(t, lines, color=SIDE_COLOURS[k % 4], lw=0.7, label=[name] + ["_"] * (lines.shape[1] - 1))
         axes.set_ylim(-5, 60)
         axes.set_ylabel("mm above z = 0")
 
@@ -100,6 +104,10 @@ def _png(draw: Any) -> bytes:
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     draw(axes)
+    if axes.get_legend_handles_labels()[0]:  # above the curves, where it hides none
+        axes.legend(
+            frameon=False, ncols=3, loc="lower right", bbox_to_anchor=(1.0, 0.98), borderaxespad=0, markerscale=4
+        )
     if not axes.get_xlabel():
         axes.set_xlabel("time [s]")
     axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,78 @@
+"""Contacts that a body's own weight asks for: whoever does not fall stands on something.
+
+Feet that slide or fade from one clip into another are never still, and so count as lifted. But in the air the centre
+of mass falls freely. Where no contact was found and the centre of mass goes on as if it were carried, the contact
+before lasts longer and the one after begins earlier, up to the moment at which the feet have to be moved least for it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukemi import _core
+from ukemi.dynamics_filter.reference import runs
+from ukemi.model.arrays import Array
+from ukemi.model.model import Model
+from ukemi.motion.footfalls import Contacts
+
+#: A flight in which the centre of mass asks on average for more than this is none [body weights]. In captured runs and
+#: jumps it is at most 0.33, in flights that are none at least 0.74 (docs/decisions.md).
+CARRIED = 0.5
+#: A pair that stands elsewhere afterwards [m] has turned under the weight: it cannot be held, and is left alone.
+PIVOT = 0.03
+HEEL_AND_BALL = ((0, 1), (2, 3))
+
+
+def carried(contacts: Contacts, points: Array, weight: Array) -> Contacts:
+    """Contacts (frames, feet, 4) of points (frames, feet, 4, 3), without flights in which something carries.
+
+    weight: (frames,) the force that the centre of mass asks for [body weights].
+    """
+    kept = contacts.copy()
+    pairs = [(foot, list(pair)) for foot in range(contacts.shape[1]) for pair in HEEL_AND_BALL]
+    for first, end in flights(contacts):
+        if weight[first:end].mean() < CARRIED:
+            continue
+        # the pair that stood carries up to a frame, then the one that will stand
+        stays = np.stack([_moved(points[first - 1 : end, f, pair], contacts[first - 1, f, pair]) for f, pair in pairs])
+        comes = np.stack([_moved(points[first : end + 1, f, pair][::-1], contacts[end, f, pair]) for f, pair in pairs])
+        comes = comes[:, ::-1]
+        change = int((stays.min(axis=0) + comes.min(axis=0)).argmin())
+        before, after = (pairs[int(costs[:, change].argmin())] for costs in (stays, comes))
+        if before == after and _apart(points[first - 1], points[end], *before) > PIVOT:
+            continue
+        kept[first : first + change, before[0], before[1]] = True
+        kept[first + change : end, after[0], after[1]] = True
+    return kept
+
+
+def _apart(here: Array, there: Array, foot: int, pair: list[int]) -> float:
+    return float(np.linalg.norm((there - here)[foot, pair], axis=1).max())
+
+
+def _moved(way: Array, stands: Contacts) -> Array:
+    """(n,): how far in all points (n, 2, 3) are moved that are kept where they first are, on the floor, for 0, 1, ...
+    frames more; what does not stand there at first cannot be kept.
+    """
+    if not stands.any():
+        return np.full(len(way), np.inf)
+    place = way[0] * (1, 1, 0)
+    off = ((way - place).mean(axis=1) ** 2).sum(axis=1)
+    total: Array = np.cumsum(off) - off[0]
+    return total
+
+
+def flights(contacts: Contacts) -> list[tuple[int, int]]:
+    """(first, end) of every time in between in which nothing bears."""
+    bears: NDArray[np.bool_] = np.logical_or.reduce(contacts, axis=(1, 2))
+    return [(first, end) for first, end in runs(~bears) if first > 0 and end < len(bears)]
+
+
+def weight_asked_for(model: Model, q: Array, fps: float) -> Array:
+    """(frames,): 1 for a centre of mass that moves evenly, 0 for one that falls [body weights]."""
+    com = _core.mechanics(model.tree, q, np.zeros((len(q), model.nv)), None)[:, 2]
+    if len(com) < 3:
+        return np.ones(len(com))
+    weight: Array = 1 + np.gradient(np.gradient(com, 1 / fps), 1 / fps) / 9.81
+    return weight
