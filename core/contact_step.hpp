@@ -108,7 +108,7 @@ private:
     static constexpr double push_out = 0.1;     // share of a penetration that a step takes back,
     static constexpr double push_out_time = 1e-3;  // or that this time does, when steps are shorter [s]
     static constexpr double negligible = 1e-7;  // change of velocity products [1/s^2] that a second pass would correct: 1e-10 of g in a step
-    static constexpr int most_passes = 5;       // more than two where the second finds contacts that do something else
+    static constexpr int most_passes = 7;       // more than two where the second finds contacts that do something else
     static constexpr int most_bends = 8;        // corrections of a step that ends beyond a limit on several freedoms
     static constexpr double shortest_part = 1e-2;  // of a step, where it is divided at a touch-down
     static constexpr double most_halves = 32;   // a step whose contacts have no valid solution, or none that its own velocity products lead to, is halved, down to this share
@@ -312,6 +312,23 @@ private:
         }
         return again;
     }
+    /// Friction that sticks does no work, and a normal force no more than takes a penetration back. Where points that jam roll on,
+    /// forces are large enough to tell the error of their targets: they rest in the mean of the step instead. True if any is changed.
+    bool rest() {
+        bool any = false;
+        for (std::size_t i = 0; i < solver_.patch_count; ++i) {
+            Patch& p = solver_.patches[i];
+            double along = 0, up = 0;
+            for (int r = 0; r < 6; ++r) (r < 2 || r == 5 ? along : up) += 0.5 * p.w[r] * (p.u0[r] + p.u[r]);
+            if (!((p.grip == Grip::stick && along > most_work_along) || up > most_work_up)) continue;
+            for (int r = 0; r < 6; ++r)
+                if (r < 2 || r == 5 ? p.grip == Grip::stick && along > most_work_along : up > most_work_up) p.target[r] = -p.u0[r];
+            for (PatchPoint& c : p.points) c.target = normal_velocity(p.target, c);
+            any = true;
+        }
+        return any;
+    }
+    static constexpr double most_work_along = 2e-3, most_work_up = 2e-2;  // [J]
     double restitution_of(const StopState& s) const {
         const auto i = static_cast<std::size_t>(s.stop), plain = scene_.stops.size();
         return i < plain ? scene_.stops[i].restitution : scene_.curved[i - plain].restitution;
@@ -347,8 +364,8 @@ private:
                 speed = larger(speed, std::fabs(mean)), change = larger(change, std::fabs(v_new_[i] - v[i])), other = larger(other, std::fabs(mean - v_at[i]));
                 v_mean_[i] = mean;
             }
-            passes_agree_ = speed * change < negligible || (pass > 0 && other < 0.1 * change);  // velocity products hardly change
-            if (passes_agree_) break;
+            passes_agree_ = speed * change < negligible || (pass > 0 && other < 0.05 * change);  // velocity products hardly change
+            if (passes_agree_ && (pass >= most_passes - 3 || !rest())) break;
         }
         integrate(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
         for (int again = 0; again < most_bends && straighten(t); ++again) {
@@ -399,8 +416,11 @@ private:
             double gap, rest = 0;  // rest: the velocity in the middle of the step that is none at its end
             if (i < plain) gap = s.sign > 0 ? q[scene_.stops[i].iq] - scene_.stops[i].lower : scene_.stops[i].upper - q[scene_.stops[i].iq];
             else gap = -curved_before_[i - plain], rest = 0.5 * t * curved_product_[i - plain];
-            // ends exactly at the stop; a joint that is far outside may come back but is not thrown
-            s.target = gap < -10 * stop_reach ? rest : smaller(-s.u0 - 2 * gap / t, rest + larger(0.0, -2 * gap / t));
+            // ends exactly at the stop, or, when it is slow, so that the next step ends there at rest; a joint that is far outside may come
+            // back but is not thrown
+            double least = -s.u0 - 2 * gap / t;
+            if (std::fabs(s.u0) < impact_speed) least = larger(least, -gap / t - 0.5 * s.u0);
+            s.target = gap < -10 * stop_reach ? rest : smaller(least, rest + larger(0.0, -2 * gap / t));
         }
         for (std::size_t r = 0; r < solver_.loop_target.size() && loops; ++r) solver_.loop_target[r] = -0.5 * t * loop_rate_[r];
     }
