@@ -50,6 +50,7 @@ struct Patch {
     Vec<char> bearing;        // face: points that share the pressure
 
     double u0[6], bias[6], target[6]; // motion at the start; what velocity products add; wanted at the end
+    double lift;                      // how fast penetrations of its points are taken back, in all [m/s]
     double w[6], u[6];                // solution: wrench (impulse) and motion at the end
     bool stuck, slid, slid_again, pivoted;     // hypotheses tried: sticking; slipping against the friction that stuck, along the motion
     bool by_points;                   // the solution was found point by point

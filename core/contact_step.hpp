@@ -312,13 +312,13 @@ private:
         }
         return again;
     }
-    /// Friction that sticks does no work, and a normal force no more than takes a penetration back. Where points that jam roll on,
+    /// Friction that sticks does no work, and a normal force hardly more than takes a penetration back. Where points that jam roll on,
     /// forces are large enough to tell the error of their targets: they rest in the mean of the step instead. True if any is changed.
     bool rest() {
         bool any = false;
         for (std::size_t i = 0; i < solver_.patch_count; ++i) {
             Patch& p = solver_.patches[i];
-            double along = 0, up = 0;
+            double along = 0, up = -p.w[2] * p.lift;
             for (int r = 0; r < 6; ++r) (r < 2 || r == 5 ? along : up) += 0.5 * p.w[r] * (p.u0[r] + p.u[r]);
             if (!((p.grip == Grip::stick && along > most_work_along) || up > most_work_up)) continue;
             for (int r = 0; r < 6; ++r)
@@ -408,6 +408,7 @@ private:
             } else {
                 p.target[2] += total[0] / static_cast<double>(p.points.size());
             }
+            p.lift = larger(0.0, total[0]);
             for (PatchPoint& c : p.points) c.target = normal_velocity(p.target, c);
             p.stops_below = 5 * p.material.mu_s * larger(g_, 1.0) * t;
         }
