@@ -170,7 +170,7 @@ private:
                 if (!started) body_poses<double>(tree_, {q_start_.data(), 0}, poses_start_.data()), started = true;
                 const double before = f.gap + height_over(f, poses_start_.data()) - height_over(f, poses_.data());
                 if (before > options.touch) consider(before, f.gap, options.accept);
-                else if (gap_start_[static_cast<std::size_t>(f.key)] > -options.accept) consider(-f.gap, f.gap, options.accept);  // other edges met: halve
+                else if (const double start = gap_start_[static_cast<std::size_t>(f.key)]; start > -10 * options.accept && f.gap < start - 10 * options.accept) consider(-f.gap, f.gap, options.accept);  // other edges met: halve
             }
         }
         for (std::size_t i = 0; i < scene_.stops.size(); ++i) {
@@ -474,6 +474,7 @@ private:
             }
             jump(v, h, keep = low, &gain);
         }
+        if (!bounces && !solver_.certificate.holds()) gain = jump_in_parts(q, v, h);
         report.certificate.include(solver_.certificate);
         report.energy_lost -= gain;
         report.restitution_kept = smaller(report.restitution_kept, keep);
@@ -482,7 +483,8 @@ private:
     }
     static constexpr double no_gain = 1e-12;  // [J]: rounding
     /// One solution of the impact with a share of the restitution, into v_new_; true if something rebounds.
-    bool jump(const double* v, double h, double keep, double* gain) {
+    /// `left`: share of the approach that it leaves, of one that nothing rebounds from.
+    bool jump(const double* v, double h, double keep, double* gain, double left = 0) {
         bool bounces = false;
         for (std::size_t i = 0; i < solver_.patch_count; ++i) {
             Patch& p = solver_.patches[i];
@@ -491,12 +493,12 @@ private:
             for (const PatchPoint& c : p.points) fastest = larger(fastest, -normal_velocity(p.u0, c));
             const double e = fastest > rebound_speed(h) ? keep * p.material.restitution : 0.0;
             bounces |= e > 0;
-            for (int r = 2; r < 5; ++r) p.target[r] = -e * p.u0[r];
+            for (int r = 2; r < 5; ++r) p.target[r] = (left - e) * p.u0[r];
             for (PatchPoint& c : p.points) c.target = normal_velocity(p.target, c);
         }
         for (StopState& s : solver_.stops) {
             const double e = -s.u0 > rebound_speed(h) ? keep * restitution_of(s) : 0.0;
-            s.target = -e * s.u0;
+            s.target = (left - e) * s.u0;
             bounces |= e > 0;
         }
         std::copy(v, v + nv_, v_new_.begin());
@@ -504,6 +506,21 @@ private:
         solver_.solve(tree_, rows_, inertia_, false, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
         *gain = energy_gain();
         return bounces;
+    }
+    /// An impact for which no valid solution was found, in two: a part of it is another problem. Returns the work.
+    double jump_in_parts(const double* q, const double* v, double h) {
+        double first, second;
+        for (const double left : {0.5, 0.9, 0.1, 0.7, 0.3, 0.0}) {
+            make_rows(q, v, motions_.data(), poses_.data());
+            jump(v, h, 1, &first, left);
+            if (left == 0) break;  // as it was
+            const bool holds = solver_.certificate.holds();
+            std::copy(v_new_.begin(), v_new_.end(), v_mean_.begin());
+            make_rows(q, v_mean_.data(), motions_.data(), poses_.data());
+            jump(v_mean_.data(), h, 1, &second);
+            if (holds && solver_.certificate.holds()) return first + second;
+        }
+        return first;
     }
     /// A rebound that would last less than about two steps ends in contact: the bounces of a ball accumulate.
     double rebound_speed(double h) const { return larger(impact_speed, g_ * h); }
