@@ -88,7 +88,13 @@ def build() -> Harness:
     CACHE.mkdir(exist_ok=True)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         peer_objects = {name: pool.submit(_object, cxx, unit) for name, (unit, _) in peers.items()}
-        sources = (HERE / "figure.cpp", HERE / "ukemi_engine.cpp", CORE / "kernels.cpp", CORE / "filter_kernels.cpp")
+        sources = (
+            HERE / "figure.cpp",
+            HERE / "ukemi_engine.cpp",
+            CORE / "kernels.cpp",
+            CORE / "contact_kernels.cpp",
+            CORE / "filter_kernels.cpp",
+        )
         own = [pool.submit(_object, cxx, _Unit(source, of_ukemi)) for source in sources]
         objects = [future.result() for future in own]
     libraries = []
