@@ -514,11 +514,13 @@ private:
             make_rows(q, v, motions_.data(), poses_.data());
             jump(v, h, 1, &first, left);
             if (left == 0) break;  // as it was
-            const bool holds = solver_.certificate.holds();
+            const Certificate part = solver_.certificate;
             std::copy(v_new_.begin(), v_new_.end(), v_mean_.begin());
             make_rows(q, v_mean_.data(), motions_.data(), poses_.data());
             jump(v_mean_.data(), h, 1, &second);
-            if (holds && solver_.certificate.holds()) return first + second;
+            if (!part.holds() || !solver_.certificate.holds()) continue;
+            report.certificate.include(part);
+            return first + second;
         }
         return first;
     }
