@@ -1,6 +1,7 @@
-// Which points are near what: solids against planes, height fields and each other, with a broad phase of balls.
+// Which points are near what: solids against planes, height fields and each other.
 #pragma once
 #include "contact_field.hpp"
+#include "contact_sweep.hpp"
 
 UKEMI_BEGIN
 
@@ -52,7 +53,7 @@ inline double height_over(const Found& f, const Placement<double>* X) {
 
 class Detector {
 public:
-    Detector(const ContactScene& scene) : scene_(scene) {
+    Detector(const ContactScene& scene) : scene_(scene), sweep_(scene) {
         int keys = 0;
         for (const Solid& s : scene.solids) {
             first_key_.push_back(keys);
@@ -98,7 +99,9 @@ public:
             for (std::size_t k = 0; k < scene_.fields.size(); ++k)
                 against_field(s, X, scene_.fields[k], top_[k], first_key_[s] + static_cast<int>(scene_.planes.size() + k) * features, margin, static_cast<int>(scene_.planes.size() + k));
         }
-        for (std::size_t i = 0; i < scene_.pairs.size(); ++i) against_solid(i, X, margin);
+        for (const int i : sweep_.pairs) gap[static_cast<std::size_t>(pair_key_ + i)] = INFINITY;
+        find_pairs(X, 3 * margin);
+        for (const int i : sweep_.pairs) against_solid(static_cast<std::size_t>(i), X, margin);
     }
 
     /// Where two solids touch in one point: that point and its normal as they are at X, a little later.
@@ -204,16 +207,27 @@ private:
         }
         return place_in_world_[i];
     }
-    void against_solid(std::size_t index, const Placement<double>* X, double margin) {
-        const SolidPair& pair = scene_.pairs[index];
-        const Solid &a = scene_.solids[static_cast<std::size_t>(pair.a)], &b = scene_.solids[static_cast<std::size_t>(pair.b)];
-        const std::size_t key = static_cast<std::size_t>(pair_key_) + index;
-        const Vec3<double> between = place(X[a.body], a.centre) - place(place_of(b, X), b.centre);
-        const double reach = a.reach + b.reach + margin, d2 = dot(between, between);
-        if (d2 > reach * reach) {
-            gap[key] = std::sqrt(d2) - a.reach - b.reach;
-            return;
+    /// Pairs whose boxes are nearer than `margin`; of solids with many corners the box of their ball.
+    void find_pairs(const Placement<double>* X, double margin) {
+        constexpr std::size_t few = 8;
+        for (const int i : sweep_.solids()) {
+            const Solid& s = scene_.solids[static_cast<std::size_t>(i)];
+            Vec3<double> low, high;
+            double around = 0.5 * margin;
+            if (s.core.size() > few) {
+                low = high = place(place_of(s, X), s.centre), around += s.reach;
+            } else {
+                const Vec<Vec3<double>>& points = corners(i, X);
+                low = high = points[0], around += s.radius;
+                for (const Vec3<double>& p : points) low = {smaller(low.x, p.x), smaller(low.y, p.y), smaller(low.z, p.z)}, high = {larger(high.x, p.x), larger(high.y, p.y), larger(high.z, p.z)};
+            }
+            const Vec3<double> more{around, around, around};
+            sweep_.set(i, low - more, high + more);
         }
+        sweep_.find();
+    }
+    void against_solid(std::size_t index, const Placement<double>* X, double margin) {
+        const std::size_t key = static_cast<std::size_t>(pair_key_) + index;
         const Separation s = separation(index, X);
         gap[key] = s.distance;
         if (s.distance > margin) return;
@@ -258,6 +272,7 @@ private:
     /// Corners this much higher than the lowest still belong to a face or an edge that meets another [m].
     static constexpr double feature_depth = 1e-3;
     const ContactScene& scene_;
+    Sweep sweep_;
     Vec<int> first_key_;
     int pair_key_ = 0;
     Vec<Vec<Vec3<double>>> place_in_world_;
