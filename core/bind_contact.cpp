@@ -260,7 +260,7 @@ void bind_contact(nb::module_& m) {
         .def("trace", &PyContacts::trace)
         .def("stop_forces", &PyContacts::stop_forces)
         .def("loop_forces", &PyContacts::loop_forces)
-        .def("options", [](PyContacts& c, double accept, double touch, bool trace) { c.engine->options = {accept, touch, trace}; }, nb::arg("accept"), nb::arg("touch"), nb::arg("trace"));
+        .def("options", [](PyContacts& c, double accept, double touch, int located, bool trace) { c.engine->options = {accept, touch, located, trace}; }, nb::arg("accept"), nb::arg("touch"), nb::arg("located"), nb::arg("trace"));
 }
 
 }  // namespace ukemi

@@ -93,6 +93,7 @@ struct StepReport {
 struct ContactOptions {
     double accept = 1e-5;         ///< what is this near touches; a step that goes deeper is divided at the touch-down [m]
     double touch = 2e-5;          ///< what touched or does not approach touches up to here [m]
+    int located = 2;              ///< touch-downs that divide a step; what else touches in it is slowed down to arrive at its end
     bool trace = false;
 };
 

@@ -49,6 +49,12 @@ public:
                 detector_.look(poses_.data(), margin);
                 const bool may_divide = part + 1 < most_parts && attempt < 12;
                 double shorter = may_divide ? first_touch(t, q) : t;
+                if (shorter < t && part >= options.located && land(q)) {
+                    std::copy(q_start_.begin(), q_start_.end(), q), std::copy(v_start_.begin(), v_start_.end(), v);
+                    impact(q, v, h, t);
+                    std::copy(v, v + nv_, v_start_.begin());
+                    continue;
+                }
                 if (may_divide && !(solver_.certificate.holds() && passes_agree_) && halving && t > h / most_halves) shorter = smaller(shorter, 0.5 * t);  // another problem
                 if (shorter >= t && may_divide && t < left && attempt < 9) shorter = almost_touch(t, h, q);
                 if (shorter == t) break;
@@ -183,6 +189,35 @@ private:
         for (std::size_t i = 0; i < curved_error_.size(); ++i)
             if (!curved_touched_[i]) consider(-curved_before_[i], -curved_error_[i], stop_reach);
         return best;
+    }
+
+    /// What touches before the step ends at q, without a touch-down of its own: an impact at the start slows it down so that it
+    /// arrives when the step ends, where it is met at the next one's start. True if all that touches may do so.
+    bool land(const double* q) {
+        auto comes = [&](const Found& f) { return !detector_.touched[static_cast<std::size_t>(f.key)] && f.gap < -options.accept; };
+        for (const Found& f : detector_.found) {
+            if (!comes(f)) continue;
+            bool near = false;
+            for (const Found& before : found_start_) near |= before.key == f.key;
+            if (!near || f.material.restitution > 0) return false;
+        }
+        for (std::size_t i = 0; i < curved_error_.size(); ++i)
+            if (!curved_touched_[i] && curved_error_[i] > stop_reach) return false;
+        bool any = false;
+        for (std::size_t i = 0; i < stop_touched_.size(); ++i) {
+            const Stop& s = scene_.stops[i / 2];
+            if (stop_touched_[i] || (i % 2 ? s.upper - q[s.iq] : q[s.iq] - s.lower) >= -stop_reach) continue;
+            if (s.restitution > 0) return false;
+            stop_touched_[i] = any = true;
+        }
+        for (const Found& f : detector_.found) {
+            if (!comes(f)) continue;
+            for (Found& before : found_start_) before.touches |= before.key == f.key;
+            any = true;
+        }
+        for (const Found& f : found_start_)
+            if (f.touches) detector_.touched[static_cast<std::size_t>(f.key)] = 1;
+        return any;
     }
 
     /// A little later than t, where something is about to touch: what is left would be a part too short for its forces to
@@ -330,6 +365,12 @@ private:
         return any;
     }
     static constexpr double most_work_along = 2e-3, most_work_up = 2e-2;  // [J]
+    /// How far a joint is from its stop.
+    double stop_gap(const StopState& s, const double* q) const {
+        const auto i = static_cast<std::size_t>(s.stop), plain = scene_.stops.size();
+        if (i >= plain) return -curved_before_[i - plain];
+        return s.sign > 0 ? q[scene_.stops[i].iq] - scene_.stops[i].lower : scene_.stops[i].upper - q[scene_.stops[i].iq];
+    }
     double restitution_of(const StopState& s) const {
         const auto i = static_cast<std::size_t>(s.stop), plain = scene_.stops.size();
         return i < plain ? scene_.stops[i].restitution : scene_.curved[i - plain].restitution;
@@ -413,29 +454,20 @@ private:
             // the motion at the end of the step that keeps the contact: velocity products of the second half, and what
             // takes a penetration back ([CC00] eq. 20b)
             for (int r = 0; r < 6; ++r) p.target[r] = -0.5 * t * p.bias[r];
-            if (p.points.size() == 1 && std::isfinite(p.middle) && t > 0.1 * h) follow_point(p, t);
-            double total[3] = {0, 0, 0};
-            Sym3<double> G{0, 0, 0, 0, 0, 0};
-            for (const PatchPoint& c : p.points) {
-                const double lift = -push_out * c.gap / larger(h, push_out_time), y = c.y, x = -c.x;
-                total[0] += lift, total[1] += lift * y, total[2] += lift * x;
-                G += Sym3<double>{1, y, x, y * y, y * x, x * x};
-            }
-            if (p.shape == Shape2::face) {
-                const Vec3<double> m = inverse(G) * Vec3<double>{total[0], total[1], total[2]};
-                p.target[2] += m.x, p.target[3] += m.y, p.target[4] += m.z;
-            } else {
-                p.target[2] += total[0] / static_cast<double>(p.points.size());
-            }
-            p.lift = larger(0.0, total[0]);
-            for (PatchPoint& c : p.points) c.target = normal_velocity(p.target, c);
+            if (p.points.size() == 1 && std::isfinite(p.middle) && t > 0.1 * h && !lands(p.points[0])) follow_point(p, t);
+            p.lift = 0;
+            add_wanted(p, [&](const PatchPoint& c) {
+                if (lands(c)) return -2 * c.gap / t - normal_velocity(p.u0, c) - normal_velocity(p.target, c);  // arrives at the end
+                const double lift = -push_out * c.gap / larger(h, push_out_time);
+                p.lift += lift;
+                return lift;
+            });
+            p.lift = larger(0.0, p.lift);
             p.stops_below = 5 * p.material.mu_s * larger(g_, 1.0) * t;
         }
         for (StopState& s : solver_.stops) {
             const auto i = static_cast<std::size_t>(s.stop), plain = scene_.stops.size();
-            double gap, rest = 0;  // rest: the velocity in the middle of the step that is none at its end
-            if (i < plain) gap = s.sign > 0 ? q[scene_.stops[i].iq] - scene_.stops[i].lower : scene_.stops[i].upper - q[scene_.stops[i].iq];
-            else gap = -curved_before_[i - plain], rest = 0.5 * t * curved_product_[i - plain];
+            const double gap = stop_gap(s, q), rest = i < plain ? 0.0 : 0.5 * t * curved_product_[i - plain];  // rest: the velocity in the middle of the step that is none at its end
             // ends exactly at the stop, or, when it is slow, so that the next step ends there at rest; a joint that is far outside may come
             // back but is not thrown
             double least = -s.u0 - 2 * gap / t;
@@ -443,6 +475,27 @@ private:
             s.target = gap < -10 * stop_reach ? rest : smaller(least, rest + larger(0.0, -2 * gap / t));
         }
         for (std::size_t r = 0; r < solver_.loop_target.size() && loops; ++r) solver_.loop_target[r] = -0.5 * t * loop_rate_[r];
+    }
+
+    bool lands(const PatchPoint& c) const { return c.gap > options.touch; }
+    /// Adds to the motion that a patch is to have what its points are to have along the normal, as far as that is linear over them.
+    template <class Wanted> static void add_wanted(Patch& p, Wanted wanted) {
+        Vec3<double> total{0, 0, 0};
+        Sym3<double> G{0, 0, 0, 0, 0, 0};
+        for (const PatchPoint& c : p.points) {
+            const double x = -c.x, y = c.y;
+            total += Vec3<double>{1, y, x} * wanted(c);
+            G += Sym3<double>{1, y, x, y * y, y * x, x * x};
+        }
+        if (p.shape == Shape2::face) {
+            const Vec3<double> m = inverse(G) * total;
+            p.target[2] += m.x, p.target[3] += m.y, p.target[4] += m.z;
+        } else {  // the origin is in their middle
+            const double n = static_cast<double>(p.points.size()), along = G.yy + G.zz;
+            p.target[2] += total.x / n;
+            if (p.shape == Shape2::line) p.target[3] += total.y / along, p.target[4] += total.z / along;
+        }
+        for (PatchPoint& c : p.points) c.target = normal_velocity(p.target, c);
     }
 
     /// A single point moves over both surfaces. From the middle on, gap = middle + s u + 4 c (s / t)^2, of which the start gives c; it is
@@ -459,8 +512,9 @@ private:
     /// Velocity jump where things meet ([DF03] eq. 31-33): restitution along the normal, no motion along the rest, checked
     /// like contact forces. Newton's law may gain energy when friction grips (Kane and Levinson); restitution is then
     /// reduced until it does not.
-    void impact(double* q, double* v, double h) {
-        bool needed = false;
+    /// `landing`: within this time what is marked but does not touch yet arrives.
+    void impact(double* q, double* v, double h, double landing = 0) {
+        bool needed = landing > 0;
         bool near = false;
         for (const Found& f : detector_.found) near |= f.touches;
         for (std::size_t i = 0; i < stop_touched_.size(); ++i) {
@@ -469,7 +523,7 @@ private:
         }
         for (std::size_t i = 0; i < curved_touched_.size(); ++i) needed |= curved_touched_[i] && curved_rate_[i] > impact_speed;
         if (!near && !needed) return;
-        if (!moving_at_end_) {  // touch() has not found the motions of this state
+        if (!moving_at_end_ || landing > 0) {  // touch() has not found the motions of this state
             body_motions(tree_, {q, 0}, {v, 0}, motions_.data());
             for (std::size_t i = 0; i < poses_.size(); ++i) poses_[i] = motions_[i].X;
         }
@@ -482,6 +536,7 @@ private:
         gather(poses_.data());
         inertia_.at(q, 0);
         make_rows(q, v, motions_.data(), poses_.data());
+        landing_ = landing;
         if (loops) std::fill(solver_.loop_target.begin(), solver_.loop_target.end(), 0.0);
         double keep = 1, gain = 0;
         bool bounces = jump(v, h, keep, &gain);
@@ -514,11 +569,12 @@ private:
             const double e = fastest > rebound_speed(h) ? keep * p.material.restitution : 0.0;
             bounces |= e > 0;
             for (int r = 2; r < 5; ++r) p.target[r] = (left - e) * p.u0[r];
-            for (PatchPoint& c : p.points) c.target = normal_velocity(p.target, c);
+            add_wanted(p, [&](const PatchPoint& c) { return lands(c) ? -c.gap / landing_ - normal_velocity(p.target, c) : 0.0; });
         }
         for (StopState& s : solver_.stops) {
             const double e = -s.u0 > rebound_speed(h) ? keep * restitution_of(s) : 0.0;
             s.target = (left - e) * s.u0;
+            if (const double gap = stop_gap(s, q_start_.data()); landing_ > 0 && gap > stop_reach) s.target = -gap / landing_;
             bounces |= e > 0;
         }
         std::copy(v, v + nv_, v_new_.begin());
@@ -584,7 +640,7 @@ private:
     int whole_steps_ = 0;          // how many of them there are, since something happened within a step
     double whole_ = 0;             // how long they were
     bool moving_at_end_ = false, passes_agree_ = true;
-    double g_ = 9.81, h_ = 1, elapsed_ = 0;
+    double g_ = 9.81, h_ = 1, elapsed_ = 0, landing_ = 0;
 };
 
 UKEMI_END

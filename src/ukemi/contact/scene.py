@@ -184,7 +184,7 @@ def _close_at_rest(model: Model) -> frozenset[Pair]:
             if frozenset((links[i].name, links[j].name)) not in never and links[i].name != links[j].name
         ]
         engine = _core.Contacts(model.tree, solids, [], [], pairs, [], None)
-        engine.options(TOGETHER, TOGETHER, False)
+        engine.options(TOGETHER, TOGETHER, 0, False)
         engine.look(model.neutral(), np.zeros(model.nv))
         names = model.link_names
         _together[model] = frozenset(frozenset((names[c[0]], names[c[1]])) for c in engine.contacts())

@@ -29,6 +29,8 @@ MOST_STEPS = 1e9
 #: to the second.
 ACCEPTED = 1e-5
 LOCATED, TOUCHING = 1e-11, 1e-6
+#: Touch-downs that divide a step, without events and with them. What else touches in a step arrives at its end.
+FEW, ALL = 2, 64
 #: control(t, q, v) -> tau (nv)
 Control = Callable[[float, Array, Array], ArrayLike]
 
@@ -89,8 +91,8 @@ class Simulation:
         self._version = world.version
         self._scene = world.checked_scene(self._limits) if world.touches else None
         if self._scene is not None:
-            accept, touch = (LOCATED, TOUCHING) if self.events else (ACCEPTED, 2 * ACCEPTED)
-            self._scene.engine.options(accept, touch, self.trace)
+            options = (LOCATED, TOUCHING, ALL) if self.events else (ACCEPTED, 2 * ACCEPTED, FEW)
+            self._scene.engine.options(*options, self.trace)
         by_itself = self._keeper is not None and self._keeper.implicit  # limits are no part of its chain
         closed = None
         if by_itself and (world.connections or world.ties):
