@@ -9,6 +9,7 @@
 
 #include "contact_cone.hpp"
 #include "contact_island.hpp"
+#include "contact_relax.hpp"
 #include "inertia_response.hpp"
 
 UKEMI_BEGIN
@@ -42,7 +43,7 @@ public:
         } else {
             inertia.respond(rows);
             make_islands(rows);
-            cones_.reserve(tree.nv);
+            cones_.reserve(tree.nv), relaxation_.reserve(tree.nv);
         }
         std::fill(scratch, scratch + tree.nv, 0.0);
         for (std::size_t i = 0; i < islands_.size(); ++i) {
@@ -77,12 +78,13 @@ private:
         least_force_ = slow / lightest;
         start_from_memory(rows);
         for (std::size_t m = 0; m < members_.size() && !again; ++m) first_hypothesis(group(rows, m));
-        if (!trial_and_error(rows, 8 + static_cast<int>(members_.size()), report, trace)) {
+        const bool heap = members_.size() >= large;
+        if (!trial_and_error(rows, heap ? few_trials : 8 + static_cast<int>(members_.size()), report, trace)) {
             ++report.swept;
-            solve_cones(rows, report, trace);
+            if (!heap || !relax(rows, report, trace)) solve_cones(rows, report, trace);
         }
         store(rows);
-        certify(rows);
+        certificate.include(certificate_of(rows));
     }
 
     /// Hypothesis, solution, check, until all hold or a set of conditions comes back; the first half of the trials
@@ -245,6 +247,8 @@ private:
         }
         return largest;
     }
+    static constexpr std::size_t large = 16;             // members of an island for which trial and error is
+    static constexpr int few_trials = 4;                 // this short: they are too many to be found one by one
     static int normal_row(const Group& g) { return g.kind == GroupKind::patch ? 2 : 0; }
     static constexpr double most_friction = 1e4;         // of the cone problem: more holds whatever comes
     static constexpr double slow = 1e-3;                 // [m/s]: of slower slip the power of its friction is judged, not the direction
@@ -422,12 +426,41 @@ private:
             pose_cones(rows);
             cones_.solve(rows);
             cones_.finish(rows);
-            read_cones(rows);
+            read_forces(rows, cones_);
         } while (came_to_rest(rows));
         if (trial_and_error(rows, 3, report, trace)) return;
         ++report.exact;
         if (trace) trace->push_back({report.solves, 0, -1, -1, Condition::off, Check::none, 0});
-        read_cones(rows);
+        read_forces(rows, cones_);
+    }
+    /// Forces of all points by turns, which come nearer the longer it lasts; what they amount to is tried as a hypothesis, or they are
+    /// the solution themselves.
+    bool relax(RowSystem& rows, StepReport& report, Vec<TraceEntry>* trace) {
+        pose_relaxation(rows);
+        for (const int sweeps : {100, 200, 400, 800}) {
+            relaxation_.solve(rows, sweeps);
+            read_forces(rows, relaxation_);
+            if (trial_and_error(rows, few_trials, report, trace)) return true;
+            read_forces(rows, relaxation_);
+            if (certificate_of(rows).holds()) return ++report.exact, true;
+        }
+        return false;
+    }
+    void pose_relaxation(RowSystem& rows) {
+        relaxation_.clear();
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            const Group& g = group(rows, m);
+            relaxation_.add_group(rows, g, u_free_.data() + g.row);
+            if (g.kind == GroupKind::stop) relaxation_.add_stop(wanted(g, 0), larger(0.0, base_[static_cast<std::size_t>(g.row)]));
+            for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) relaxation_.add_equal(r, wanted(g, r));
+            if (g.kind != GroupKind::patch) continue;
+            const Patch& p = patches[static_cast<std::size_t>(g.index)];
+            const double* w = base_.data() + g.row;
+            for (const PatchPoint& c : p.points) {
+                const double x = c.share > 0 ? slip_x(p.u0, c) : -slip_x(p.target, c), y = c.share > 0 ? slip_y(p.u0, c) : -slip_y(p.target, c), n = 1.0 / static_cast<double>(p.points.size());
+                relaxation_.add_point(c.x, c.y, smaller(p.material.mu_d, most_friction), c.target, x, y, {n * w[0], n * w[1], n * larger(0.0, w[2])});
+            }
+        }
     }
     void pose_cones(RowSystem& rows) {
         cones_.clear();
@@ -466,19 +499,19 @@ private:
         }
         return any;
     }
-    /// Forces and motions of the cone problem, and the hypothesis they amount to.
-    void read_cones(RowSystem& rows) {
+    /// Forces and motions that a solver of points found, and the hypothesis they amount to.
+    template <class Solver> void read_forces(RowSystem& rows, const Solver& solver) {
         std::fill(w_.begin(), w_.end(), 0.0);
         forces_.clear();
         std::size_t cone = 0, equal = 0;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
             double* w = w_.data() + g.row;
-            if (g.kind == GroupKind::stop) w[0] = cones_.force(cone++).z;
-            for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) w[r] = cones_.equal_force(equal++);
+            if (g.kind == GroupKind::stop) w[0] = solver.force(cone++).z;
+            for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) w[r] = solver.equal_force(equal++);
             if (g.kind != GroupKind::patch) continue;
             for (const PatchPoint& c : patches[static_cast<std::size_t>(g.index)].points) {
-                const Vec3<double> f = cones_.force(cone++);
+                const Vec3<double> f = solver.force(cone++);
                 w[0] += f.x, w[1] += f.y, w[2] += f.z, w[3] += c.y * f.z, w[4] -= c.x * f.z, w[5] += c.x * f.y - c.y * f.x;
                 forces_.push_back(f);
             }
@@ -536,8 +569,8 @@ private:
         }
     }
     /// Residuals of all conditions of the island, whoever found the solution.
-    void certify(RowSystem& rows) {
-        Certificate& c = certificate;
+    Certificate certificate_of(RowSystem& rows) {
+        Certificate c;
         const double scale = largest_force(rows);
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
@@ -573,6 +606,7 @@ private:
             c.dissipation = larger(c.dissipation, share * (norm(left[0], left[1]) + (p.free_twist ? 0.0 : std::fabs(left[2]) / larger(p.size, 1e-3))) / w[2]);
             certify_points(p, u, share / w[2], c);
         }
+        return c;
     }
 
     /// Each point: friction within the cone, at its bound where the point slips, and against the slip.
@@ -597,6 +631,7 @@ private:
     Vec<Failure> failures_;
     Vec<Vec3<double>> forces_;
     ConeSolver cones_;
+    Relaxation relaxation_;
 };
 
 UKEMI_END

@@ -143,6 +143,16 @@ public:
             }
         });
     }
+    /// u = Y^T x
+    void motion(const Group& g, const double* x, double* u) const {
+        with_rows(g.rows, [&](auto rows) {
+            for (int r = 0; r < rows; ++r) u[r] = 0;
+            for (int d = g.dofs; d < g.dofs_end; ++d) {
+                const double *y = Y.data() + g.store + (d - g.dofs) * rows, s = x[dofs[static_cast<std::size_t>(d)]];
+                for (int r = 0; r < rows; ++r) u[r] += y[r] * s;
+            }
+        });
+    }
     /// x += Y w; when all are there, M^-1 H^T w = L^-1 D^-1/2 x.
     void add_response(const Group& g, const double* w, double* x) const {
         with_rows(g.rows, [&](auto rows) {
