@@ -34,10 +34,11 @@ public:
         if (!same_state(q, v)) look_at(q, v), whole_steps_ = 0;  // else the last step has looked already
         double left = h;
         bool halving = true;  // until even the shortest part has no valid solution
-        constexpr int most_parts = 64;
         for (int part = 0; left > 0; ++part) {
             elapsed_ = h - left;
-            impact(q, v, h);
+            const int located = crowded() ? 0 : options.located;
+            std::copy(q, q + nq_, q_start_.begin());
+            impact(q, v, h, located == 0 && expect_landings(left, q, v) ? left : 0.0);
             double t = left;
             std::copy(q, q + nq_, q_start_.begin()), std::copy(v, v + nv_, v_start_.begin());
             gap_start_ = detector_.gap, found_start_ = detector_.found;
@@ -49,7 +50,7 @@ public:
                 detector_.look(poses_.data(), margin);
                 const bool may_divide = part + 1 < most_parts && attempt < 12;
                 double shorter = may_divide ? first_touch(t, q) : t;
-                if (shorter < t && part >= options.located && land(q)) {
+                if (shorter < t && part >= located && land(q)) {
                     std::copy(q_start_.begin(), q_start_.end(), q), std::copy(v_start_.begin(), v_start_.end(), v);
                     impact(q, v, h, t);
                     std::copy(v, v + nv_, v_start_.begin());
@@ -117,6 +118,8 @@ private:
     static constexpr double negligible = 1e-7;  // change of velocity products [1/s^2] that a second pass would correct: 1e-10 of g in a step
     static constexpr int most_passes = 7;       // more than two where the second finds contacts that do something else
     static constexpr int most_bends = 8;        // corrections of a step that ends beyond a limit on several freedoms
+    static constexpr int most_parts = 64;       // of a step
+    static constexpr int crowd = 32;            // points that touch
     static constexpr double shortest_part = 1e-2;  // of a step, where it is divided at a touch-down
     static constexpr double most_halves = 32;   // a step whose contacts have no valid solution, or none that its own velocity products lead to, is halved, down to this share
     static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
@@ -191,6 +194,34 @@ private:
         return best;
     }
 
+    /// Of this state, unless `touch` has found them.
+    void find_motions(const double* q, const double* v) {
+        if (moving_at_end_) return;
+        body_motions(tree_, {q, 0}, {v, 0}, motions_.data());
+        for (std::size_t i = 0; i < poses_.size(); ++i) poses_[i] = motions_[i].X;
+        moving_at_end_ = true;
+    }
+    /// So much touches that to locate touch-downs one by one would never end; unless that is asked for.
+    bool crowded() const {
+        if (options.located >= most_parts) return false;
+        return std::count_if(detector_.found.begin(), detector_.found.end(), [](const Found& f) { return f.touches; }) >= crowd;
+    }
+    /// Marks what will touch within t, see `land`, as its present motion tells; true if anything.
+    bool expect_landings(double t, const double* q, const double* v) {
+        bool any = false;
+        find_motions(q, v);
+        for (Found& f : detector_.found) {
+            if (f.touches || f.material.restitution > 0 || f.gap + t * speed_of(f, motions_.data(), poses_.data()) > -options.accept) continue;
+            f.touches = any = true;
+            detector_.touched[static_cast<std::size_t>(f.key)] = 1;
+        }
+        for (std::size_t i = 0; i < stop_touched_.size(); ++i) {
+            const Stop& s = scene_.stops[i / 2];
+            if (stop_touched_[i] || s.restitution > 0 || (i % 2 ? s.upper - q[s.iq] - t * v[s.iv] : q[s.iq] - s.lower + t * v[s.iv]) > -stop_reach) continue;
+            stop_touched_[i] = any = true;
+        }
+        return any;
+    }
     /// What touches before the step ends at q, without a touch-down of its own: an impact at the start slows it down so that it
     /// arrives when the step ends, where it is met at the next one's start. True if all that touches may do so.
     bool land(const double* q) {
@@ -385,6 +416,7 @@ private:
     }
     void smooth(double t, double h, const double* q, const double* v, const double* tau, const double* external, const double* gravity, double* q_new, double* v_new) {
         const Vec3<double> g = read3(gravity);
+        moving_at_end_ = false;
         integrate(tree_, q, v, 0.5 * t, q_mid_.data());
         inertia_.at(q_mid_.data(), t);
         body_motions(tree_, {q_mid_.data(), 0}, {v, 0}, motions_.data());
@@ -523,10 +555,7 @@ private:
         }
         for (std::size_t i = 0; i < curved_touched_.size(); ++i) needed |= curved_touched_[i] && curved_rate_[i] > impact_speed;
         if (!near && !needed) return;
-        if (!moving_at_end_ || landing > 0) {  // touch() has not found the motions of this state
-            body_motions(tree_, {q, 0}, {v, 0}, motions_.data());
-            for (std::size_t i = 0; i < poses_.size(); ++i) poses_[i] = motions_[i].X;
-        }
+        find_motions(q, v);
         for (const Found& f : detector_.found)
             if (f.touches) needed |= speed_of(f, motions_.data(), poses_.data()) < -impact_speed;
         if (!needed) return;
