@@ -248,7 +248,7 @@ private:
         return largest;
     }
     static constexpr std::size_t large = 16;             // members of an island for which trial and error is
-    static constexpr int few_trials = 4;                 // this short: they are too many to be found one by one
+    static constexpr int few_trials = 2;                 // this short: they are too many to be found one by one
     static int normal_row(const Group& g) { return g.kind == GroupKind::patch ? 2 : 0; }
     static constexpr double most_friction = 1e4;         // of the cone problem: more holds whatever comes
     static constexpr double slow = 1e-3;                 // [m/s]: of slower slip the power of its friction is judged, not the direction
@@ -397,6 +397,14 @@ private:
     }
     /// Has this set of conditions been tried before? [DF03] V-F: none is visited twice.
     bool repeated(RowSystem& rows) {
+        const std::uint64_t key = conditions(rows);
+        for (std::uint64_t k : tried_)
+            if (k == key) return true;
+        tried_.push_back(key);
+        return false;
+    }
+    /// A number of the conditions of all members.
+    std::uint64_t conditions(RowSystem& rows) {
         std::uint64_t key = 1469598103934665603ULL;
         auto mix = [&](std::uint64_t x) { key = (key ^ x) * 1099511628211ULL; };
         for (std::size_t m = 0; m < members_.size(); ++m) {
@@ -408,10 +416,7 @@ private:
             if (p.grip == Grip::pivot) mix(static_cast<std::uint64_t>(p.pivot));
             if (p.kind != Shape2::face) mix(static_cast<std::uint64_t>(p.i)), mix(p.kind == Shape2::line ? static_cast<std::uint64_t>(p.j) : 0u);
         }
-        for (std::uint64_t k : tried_)
-            if (k == key) return true;
-        tried_.push_back(key);
-        return false;
+        return key;
     }
 
     // --- all cones at once ---------------------------------------------------------------------------------------------
@@ -437,11 +442,14 @@ private:
     /// the solution themselves.
     bool relax(RowSystem& rows, StepReport& report, Vec<TraceEntry>* trace) {
         pose_relaxation(rows);
-        for (const int sweeps : {100, 200, 400, 800}) {
+        std::uint64_t last = 0;
+        for (const int sweeps : {40, 80, 160, 320, 640, 1280, 2560}) {
             relaxation_.solve(rows, sweeps);
             read_forces(rows, relaxation_);
-            if (trial_and_error(rows, few_trials, report, trace)) return true;
-            read_forces(rows, relaxation_);
+            const std::uint64_t now = conditions(rows);
+            if (now != last && trial_and_error(rows, few_trials, report, trace)) return true;
+            if (now != last) read_forces(rows, relaxation_);
+            last = now;
             if (certificate_of(rows).holds()) return ++report.exact, true;
         }
         return false;
@@ -455,10 +463,14 @@ private:
             for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) relaxation_.add_equal(r, wanted(g, r));
             if (g.kind != GroupKind::patch) continue;
             const Patch& p = patches[static_cast<std::size_t>(g.index)];
-            const double* w = base_.data() + g.row;
-            for (const PatchPoint& c : p.points) {
-                const double x = c.share > 0 ? slip_x(p.u0, c) : -slip_x(p.target, c), y = c.share > 0 ? slip_y(p.u0, c) : -slip_y(p.target, c), n = 1.0 / static_cast<double>(p.points.size());
-                relaxation_.add_point(c.x, c.y, smaller(p.material.mu_d, most_friction), c.target, x, y, {n * w[0], n * w[1], n * larger(0.0, w[2])});
+            const Memory* memory = impact ? nullptr : remembered(p);
+            const bool same = memory && memory->grip != Grip::off && memory->count == static_cast<int>(p.points.size());
+            for (std::size_t k = 0; k < p.points.size(); ++k) {
+                const PatchPoint& c = p.points[k];
+                const double x = c.share > 0 ? slip_x(p.u0, c) : -slip_x(p.target, c), y = c.share > 0 ? slip_y(p.u0, c) : -slip_y(p.target, c);
+                Vec3<double> force{0, 0, 0};
+                if (same) force = {points_[memory->points + k].fx, points_[memory->points + k].fy, larger(0.0, points_[memory->points + k].pressure)};
+                relaxation_.add_point(c.x, c.y, smaller(p.material.mu_d, most_friction), c.target, x, y, force);
             }
         }
     }

@@ -37,6 +37,7 @@ public:
         for (int part = 0; left > 0; ++part) {
             elapsed_ = h - left;
             const int located = crowded() ? 0 : options.located;
+            accepted_ = located == 0 ? larger(options.accept, crowd_accepts) : options.accept;
             std::copy(q, q + nq_, q_start_.begin());
             impact(q, v, h, located == 0 && expect_landings(left, q, v) ? left : 0.0);
             double t = left;
@@ -119,7 +120,8 @@ private:
     static constexpr int most_passes = 7;       // more than two where the second finds contacts that do something else
     static constexpr int most_bends = 8;        // corrections of a step that ends beyond a limit on several freedoms
     static constexpr int most_parts = 64;       // of a step
-    static constexpr int crowd = 32;            // points that touch
+    static constexpr int crowd = 32;            // points that touch; more of them
+    static constexpr double crowd_accepts = 1e-4;  // may go this deep before they touch down [m]
     static constexpr double shortest_part = 1e-2;  // of a step, where it is divided at a touch-down
     static constexpr double most_halves = 32;   // a step whose contacts have no valid solution, or none that its own velocity products lead to, is halved, down to this share
     static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
@@ -162,6 +164,8 @@ private:
         limits->state(q, v, curved_error_.data(), curved_rate_.data());
         for (std::size_t i = 0; i < curved_error_.size(); ++i) curved_touched_[i] = curved_error_[i] >= -stop_reach;
     }
+    /// Two solids that touch already may go this deep at another point.
+    double deep_pair() const { return larger(accepted_, 10 * options.accept); }
     /// A shorter time at which the first new contact touches, or t if nothing went too deep.
     double first_touch(double t, const double* q) {
         double best = t;
@@ -175,12 +179,12 @@ private:
         bool started = false;
         for (const Found& f : detector_.found) {
             if (!detector_.touched[static_cast<std::size_t>(f.key)]) {
-                consider(gap_start_[static_cast<std::size_t>(f.key)], f.gap, options.accept);
-            } else if (detector_.of_pair(f) && f.gap < -10 * options.accept) {  // two solids that touched already, at another point?
+                consider(gap_start_[static_cast<std::size_t>(f.key)], f.gap, accepted_);
+            } else if (detector_.of_pair(f) && f.gap < -deep_pair()) {  // two solids that touched already, at another point?
                 if (!started) body_poses<double>(tree_, {q_start_.data(), 0}, poses_start_.data()), started = true;
                 const double before = f.gap + height_over(f, poses_start_.data()) - height_over(f, poses_.data());
-                if (before > options.touch) consider(before, f.gap, options.accept);
-                else if (const double start = gap_start_[static_cast<std::size_t>(f.key)]; start > -10 * options.accept && f.gap < start - 10 * options.accept) consider(-f.gap, f.gap, options.accept);  // other edges met: halve
+                if (before > options.touch) consider(before, f.gap, accepted_);
+                else if (const double start = gap_start_[static_cast<std::size_t>(f.key)]; start > -deep_pair() && f.gap < start - deep_pair()) consider(-f.gap, f.gap, accepted_);  // other edges met: halve
             }
         }
         for (std::size_t i = 0; i < scene_.stops.size(); ++i) {
@@ -225,7 +229,7 @@ private:
     /// What touches before the step ends at q, without a touch-down of its own: an impact at the start slows it down so that it
     /// arrives when the step ends, where it is met at the next one's start. True if all that touches may do so.
     bool land(const double* q) {
-        auto comes = [&](const Found& f) { return !detector_.touched[static_cast<std::size_t>(f.key)] && f.gap < -options.accept; };
+        auto comes = [&](const Found& f) { return !detector_.touched[static_cast<std::size_t>(f.key)] && f.gap < -accepted_; };
         for (const Found& f : detector_.found) {
             if (!comes(f)) continue;
             bool near = false;
@@ -669,7 +673,7 @@ private:
     int whole_steps_ = 0;          // how many of them there are, since something happened within a step
     double whole_ = 0;             // how long they were
     bool moving_at_end_ = false, passes_agree_ = true;
-    double g_ = 9.81, h_ = 1, elapsed_ = 0, landing_ = 0;
+    double g_ = 9.81, h_ = 1, elapsed_ = 0, landing_ = 0, accepted_ = 0;
 };
 
 UKEMI_END
