@@ -53,6 +53,7 @@ public:
                 double shorter = may_divide ? first_touch(t, q) : t;
                 if (shorter < t && part >= located && land(q)) {
                     std::copy(q_start_.begin(), q_start_.end(), q), std::copy(v_start_.begin(), v_start_.end(), v);
+                    detector_.found = found_start_;
                     impact(q, v, h, t);
                     std::copy(v, v + nv_, v_start_.begin());
                     continue;

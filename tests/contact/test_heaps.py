@@ -1,0 +1,119 @@
+"""Heaps: large islands are relaxed, crowds land without dividing steps, pairs are found by sweep and prune."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ukemi as uk
+from ukemi.model.arrays import Array
+
+G = 9.81
+#: What a crowd may go deep in a step before it touches down [m], and what taking it back may lift.
+DEEP = 1e-3
+
+
+def balls(places: Array, radius: float, restitution: float = 0.0, mass: float = 1.0) -> uk.World:
+    world = uk.World()
+    world.terrain = uk.Ground(friction=0.5, restitution=restitution)
+    b = uk.Builder("ball")
+    inertia = 0.4 * mass * radius**2 * np.eye(3)
+    b.link("ball", joint=uk.Free(), mass=mass, inertia=inertia, shapes=[uk.Sphere(radius)])
+    model = b.build()
+    for i, at in enumerate(places):
+        world.add(model, f"b{i}", q=(*at, 1, 0, 0, 0))
+    return world
+
+
+def pile(count: int) -> Array:
+    """Balls of 0.1 m one above the other in three leaning columns, a little apart."""
+    rng = np.random.default_rng(4)
+    column, layer = np.arange(count) % 3, np.arange(count) // 3
+    angle = 2 * np.pi * column / 3
+    across = 0.118 * np.stack((np.cos(angle), np.sin(angle)), axis=1)
+    return np.column_stack((across + rng.normal(0, 2e-3, (count, 2)), 0.105 + 0.205 * layer))
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6))
+def test_sweep_and_prune_finds_every_pair(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    places = rng.uniform((-0.5, -0.5, 1.0), (0.5, 0.5, 2.0), (25, 3))
+    radius = 0.1
+    world = balls(places, radius)
+    distance = np.linalg.norm(places[:, None] - places[None], axis=2)
+    near = {(i, j) for i, j in zip(*np.nonzero(distance < 2 * radius), strict=True) if i < j}
+    scene = world.scene()
+    scene.engine.look(world.q, world.v)
+    found = {tuple(sorted(int(name.split("/")[0][1:]) for name in c.links)) for c in scene.contacts()}
+    assert found == near
+
+
+def test_a_crowd_lands_in_one_step() -> None:
+    """Sixty balls that reach the ground within one step: it is divided twice, and all of them come to rest on it."""
+    rng = np.random.default_rng(0)
+    places = np.array([(0.3 * i, 0.3 * j, 0.1) for i in range(10) for j in range(6)])
+    places[:, 2] += 0.1 + rng.uniform(0, 3e-3, 60)  # they fall 0.1 m: 1.4 m/s, 2.8 mm in a step
+    world = balls(places, 0.1)
+    sim = uk.Simulation(world, 2e-3)
+    splits, energy = [], [world.energy()]
+    for _ in range(200):
+        sim.step()
+        splits.append(sim.report.splits)
+        energy.append(world.energy())
+        assert sim.report.certificate.valid
+        assert sim.report.penetration < 1e-4
+    assert max(splits) <= 2
+    assert np.diff(energy).max() < 1e-9
+    assert world.q.reshape(-1, 7)[:, 2] == pytest.approx(0.1, abs=2e-5)
+    assert np.abs(world.v).max() < 1e-6
+
+
+def test_what_rebounds_is_located_in_a_crowd_too() -> None:
+    """Restitution needs the speed of arrival: eight balls dropped from different heights rise to e^2 of them."""
+    drop, e = np.linspace(0.05, 0.4, 8), 0.6
+    places = np.column_stack((0.3 * np.arange(8), np.zeros(8), 0.1 + drop))
+    world = balls(places, 0.1, restitution=e)
+    sim = uk.Simulation(world, 1e-3)
+    recording = sim.run(0.9)
+    height = recording.q.reshape(len(recording.time), 8, 7)[:, :, 2] - 0.1
+    for i in range(8):
+        down = int(np.argmin(height[:, i] > 1e-3))
+        rise = height[down : down + int(1.6 * e * np.sqrt(2 * drop[i] / G) / 1e-3), i].max()
+        assert rise == pytest.approx(e**2 * drop[i], rel=1e-2)
+
+
+def test_a_large_island_is_certified() -> None:
+    """Columns of balls that lean on each other and fall over: up to a hundred contacts feel each other."""
+    world = balls(pile(30), 0.1)
+    sim = uk.Simulation(world, 1e-3)
+    energy, most, swept = [world.energy()], 0, 0
+    for _ in range(250):
+        sim.step()
+        energy.append(world.energy())
+        most, swept = max(most, len(sim.contacts)), swept + sim.report.swept
+        assert sim.report.certificate.valid
+        assert sim.report.penetration < DEEP
+    assert most >= 30
+    assert swept > 0  # some of them needed relaxation
+    assert np.diff(energy).max() < 1e-3  # J, of 800: what takes a penetration back
+
+
+def test_momentum_of_a_large_island() -> None:
+    """Forces between the balls cancel: the ground's and the weight make the momentum."""
+    world = balls(pile(18), 0.1)
+    sim = uk.Simulation(world, 1e-3)
+    sim.step(steps=60)
+    quiet = 0
+    for _ in range(40):
+        before = uk.momentum(world.model, world.q, world.v)[:3]
+        sim.step()
+        if sim.report.impacts or sim.report.splits:  # forces of a divided step are those of its last part
+            continue
+        quiet += 1
+        ground = sum((c.force for c in sim.contacts if c.links[1] == "ground"), np.zeros(3))
+        change = uk.momentum(world.model, world.q, world.v)[:3] - before
+        assert change == pytest.approx(1e-3 * (ground - (0, 0, 18 * G)), abs=1e-6)  # the balls hardly turn
+    assert quiet > 5
