@@ -81,7 +81,12 @@ private:
         const bool heap = members_.size() >= large;
         if (!trial_and_error(rows, heap ? few_trials : 8 + static_cast<int>(members_.size()), report, trace)) {
             ++report.swept;
-            if (!heap || !relax(rows, report, trace)) solve_cones(rows, report, trace);
+            bool by_hypothesis = false;
+            if (!heap || !relax(rows, report, trace, &by_hypothesis)) {
+                by_hypothesis = solve_cones(rows, report, trace);
+                if (!heap && !by_hypothesis && !certificate_of(rows).holds() && !relax(rows, report, trace, &by_hypothesis)) read_forces(rows, cones_);
+            }
+            report.exact += !by_hypothesis;
         }
         store(rows);
         certificate.include(certificate_of(rows));
@@ -421,7 +426,7 @@ private:
 
     // --- all cones at once ---------------------------------------------------------------------------------------------
     /// Forces of all points by the cone problem; what it found is tried as a hypothesis, which is exact to rounding if it holds.
-    void solve_cones(RowSystem& rows, StepReport& report, Vec<TraceEntry>* trace) {
+    bool solve_cones(RowSystem& rows, StepReport& report, Vec<TraceEntry>* trace) {
         for (std::size_t m = 0; m < members_.size(); ++m) {
             if (group(rows, m).kind != GroupKind::patch) continue;
             Patch& p = patches[static_cast<std::size_t>(group(rows, m).index)];
@@ -433,24 +438,24 @@ private:
             cones_.finish(rows);
             read_forces(rows, cones_);
         } while (came_to_rest(rows));
-        if (trial_and_error(rows, 3, report, trace)) return;
-        ++report.exact;
+        if (trial_and_error(rows, 3, report, trace)) return true;
         if (trace) trace->push_back({report.solves, 0, -1, -1, Condition::off, Check::none, 0});
         read_forces(rows, cones_);
+        return false;
     }
     /// Forces of all points by turns, which come nearer the longer it lasts; what they amount to is tried as a hypothesis, or they are
-    /// the solution themselves.
-    bool relax(RowSystem& rows, StepReport& report, Vec<TraceEntry>* trace) {
+    /// the solution themselves. False if neither is valid.
+    bool relax(RowSystem& rows, StepReport& report, Vec<TraceEntry>* trace, bool* by_hypothesis) {
         pose_relaxation(rows);
         std::uint64_t last = 0;
         for (const int sweeps : {40, 80, 160, 320, 640, 1280, 2560}) {
             relaxation_.solve(rows, sweeps);
             read_forces(rows, relaxation_);
             const std::uint64_t now = conditions(rows);
-            if (now != last && trial_and_error(rows, few_trials, report, trace)) return true;
+            if (now != last && trial_and_error(rows, few_trials, report, trace)) return *by_hypothesis = true;
             if (now != last) read_forces(rows, relaxation_);
             last = now;
-            if (certificate_of(rows).holds()) return ++report.exact, true;
+            if (certificate_of(rows).holds()) return true;
         }
         return false;
     }
