@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "closed_chain.hpp"
+#include "energy_ceiling.hpp"
 #include "implicit.hpp"
 #include "limit_settle.hpp"
 
@@ -30,7 +31,7 @@ public:
     LimitStepper(const Tree& plain, ClosedChain* closed, const Tree& tree, Loops base, ClosedChain* limits, std::vector<double> restitution, const std::vector<int>& outside)
         : closed_(closed), tree_(tree), base_(std::move(base)), limits_(limits), restitution_(std::move(restitution)) {
         const auto rows = restitution_.size();
-        if (limits_) settler_.emplace(plain, *limits_, restitution_);
+        if (limits_) settler_.emplace(plain, *limits_, restitution_), ceiling_.emplace(plain, closed_);
         error_.resize(rows), rate_.resize(rows), error_new_.resize(rows), rate_new_.resize(rows), state_.assign(rows, within);
         for (int row : outside) state_[static_cast<std::size_t>(row)] = beyond;
         a_.resize(static_cast<std::size_t>(tree_.nv)), held_.assign(a_.size(), 0), given_.resize(a_.size()), torque_.resize(a_.size());
@@ -60,6 +61,9 @@ public:
     void advance(const double* tau, const double* external, const double* gravity, double h, double* q, double* v, bool goes_on) {
         if (goes_on) error_.swap(error_new_), rate_.swap(rate_new_);
         else measure(q, v, error_.data(), rate_.data());
+        double before = goes_on ? energy_ : NAN;
+        if (std::isnan(before) && any_row([&](std::size_t r) { return returns(r, h); })) before = ceiling_->energy(q, v, gravity);
+        held_before_ = active_;
         bounce(h, q, v);
         tries_.assign(error_.size(), 0);
         for (int row : active_) target_[static_cast<std::size_t>(row)] = (-error_[static_cast<std::size_t>(row)] / h - rate_[static_cast<std::size_t>(row)]) / h;
@@ -72,6 +76,9 @@ public:
             add_damping(tree_, dv_.data(), tau_.data());  // only the velocity products are those of the mean
             find_end(q, v, v_mean_.data(), tau_.data(), external, gravity, h);
         }
+        if (closed_) closed_->project(q_.data(), v_.data());
+        if (active_.empty() && bounced_.empty()) energy_ = NAN;
+        else keep_energy(std::isnan(before) ? ceiling_->energy(q, v, gravity) : before, q, tau, gravity, h);
         std::copy(v_.begin(), v_.end(), v), std::copy(q_.begin(), q_.end(), q);
         for (std::size_t r = 0; r < state_.size(); ++r)
             if (state_[r] == beyond && error_new_[r] <= 0) state_[r] = within;
@@ -89,6 +96,16 @@ private:
     static constexpr int most_passes = 4;        // of velocity products, each at the mean velocity of the last
     static constexpr double drift = 1e-5;        // of the energy in a step, that velocity products may add
 
+    /// Where stops act: the energy does not rise in the step that reaches one, and while they hold never above what it was then.
+    /// before: the energy at the start; q: where that was.
+    void keep_energy(double before, const double* q, const double* tau, const double* gravity, double h) {
+        const bool reached_now = !bounced_.empty() || std::any_of(active_.begin(), active_.end(), [&](int row) { return std::find(held_before_.begin(), held_before_.end(), row) == held_before_.end(); });
+        if (reached_now || before != energy_) most_energy_ = before;  // another energy than at the last end: the state is new
+        most_energy_ += ceiling_->work(q, v_.data(), tau, h);
+        energy_ = ceiling_->keep(most_energy_, gravity, q_.data(), v_.data());
+        if (reached_now) most_energy_ = std::fmin(most_energy_, energy_);
+        measure(q_.data(), v_.data(), error_new_.data(), rate_new_.data());
+    }
     /// Velocities after the impacts of what comes back from its limit in this step, and of what touches besides.
     void bounce(double h, const double* q, double* v) {
         bounced_.clear();
@@ -258,12 +275,14 @@ private:
     Loops base_;
     ClosedChain* limits_;
     std::optional<LimitSettler> settler_;
+    std::optional<EnergyCeiling> ceiling_;
+    double energy_ = NAN, most_energy_ = NAN;  // at the end of the last step, if a stop acted in it; and the most it might have been
     std::vector<double> restitution_, error_, rate_, error_new_, rate_new_, a_, v_, q_, lambda_;
     std::vector<double> sign_, offset_, target_, product_, J_;  // per limit: of single coordinates; the acceleration that is wanted when active; its gradient
     std::vector<double> given_, torque_, v_mean_, dv_, tau_, v_first_, v_last_;  // per freedom
     bool all_plain_ = true;                // each limit is one of a single coordinate
     std::vector<char> state_, held_;
-    std::vector<int> active_, bounced_, tries_, freedom_, coordinate_;
+    std::vector<int> active_, held_before_, bounced_, tries_, freedom_, coordinate_;
     bool solved_ = false;
     Scratch scratch_;
     std::unique_ptr<ClosedChain> chain_;
