@@ -15,8 +15,8 @@ namespace ukemi {
 
 class EnergyCeiling {
 public:
-    /// closed: loops, springs of connections and ties, or null.
-    EnergyCeiling(const Tree& tree, ClosedChain* closed) : tree_(tree), closed_(closed) {
+    /// closed: loops, springs of connections and ties, or null; scratch: for energies and held_dynamics.
+    EnergyCeiling(const Tree& tree, ClosedChain* closed, Scratch& scratch) : tree_(tree), closed_(closed), scratch_(scratch) {
         const auto n = static_cast<std::size_t>(tree.nv);
         held_.resize(n), given_.resize(n), change_.resize(n), torque_.resize(n), trial_.resize(n), rest_.resize(n);
         if (closed && std::any_of(closed->loops().items.begin(), closed->loops().items.end(), [](const Loop& loop) { return loop.elastic; }))
@@ -24,12 +24,9 @@ public:
     }
     /// Kinetic energy, weight and springs.
     double energy(const double* q, const double* v, const double* gravity) {
-        double out[11];
-        Batch b;
-        b.tree = &tree_, b.q.data = q, b.v.data = v, b.out = out;
-        std::copy(gravity, gravity + 3, b.gravity);
-        kernels().mechanics(b, 0, 1, scratch_.get(kernels().scratch_bytes(tree_)));
-        kinetic_ = out[9], potential_ = out[10];
+        double out[2];
+        kernels().energies(tree_, q, v, gravity, scratch_.get(kernels().scratch_bytes(tree_)), out);
+        kinetic_ = out[0], potential_ = out[1];
         if (!wrenches_.empty()) potential_ += closed_->wrenches(q, v, none_.data(), wrenches_.data());
         return kinetic_ + potential_;
     }
@@ -78,7 +75,7 @@ private:
         }
         for (std::size_t i = 0; i < given_.size(); ++i) given_[i] = -v[i];
         const double weightless[3] = {0, 0, 0};
-        kernels().held_dynamics(tree_, held_.data(), given_.data(), q, rest_.data(), nullptr, nullptr, weightless, scratch_.get(kernels().scratch_bytes(tree_)), change_.data(), torque_.data());
+        kernels().held_dynamics(tree_, held_.data(), given_.data(), q, rest_.data(), nullptr, nullptr, weightless, scratch_.get(kernels().scratch_bytes(tree_)), true, change_.data(), torque_.data());
         for (std::size_t i = 0; i < trial_.size(); ++i) trial_[i] = v[i] + change_[i];
     }
 
@@ -87,7 +84,7 @@ private:
     double kinetic_ = 0, potential_ = 0;  // of the last energy
     std::vector<char> held_;
     std::vector<double> given_, change_, torque_, trial_, rest_, none_, wrenches_;
-    Scratch scratch_;
+    Scratch& scratch_;
 };
 
 }  // namespace ukemi

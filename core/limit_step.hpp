@@ -31,7 +31,7 @@ public:
     LimitStepper(const Tree& plain, ClosedChain* closed, const Tree& tree, Loops base, ClosedChain* limits, std::vector<double> restitution, const std::vector<int>& outside)
         : closed_(closed), tree_(tree), base_(std::move(base)), limits_(limits), restitution_(std::move(restitution)) {
         const auto rows = restitution_.size();
-        if (limits_) settler_.emplace(plain, *limits_, restitution_), ceiling_.emplace(plain, closed_);
+        if (limits_) settler_.emplace(plain, *limits_, restitution_), ceiling_.emplace(plain, closed_, scratch_);
         error_.resize(rows), rate_.resize(rows), error_new_.resize(rows), rate_new_.resize(rows), state_.assign(rows, within);
         for (int row : outside) state_[static_cast<std::size_t>(row)] = beyond;
         a_.resize(static_cast<std::size_t>(tree_.nv)), held_.assign(a_.size(), 0), given_.resize(a_.size()), torque_.resize(a_.size());
@@ -60,7 +60,7 @@ public:
     /// One step. goes_on: q and v are what the last step left.
     void advance(const double* tau, const double* external, const double* gravity, double h, double* q, double* v, bool goes_on) {
         if (goes_on) error_.swap(error_new_), rate_.swap(rate_new_);
-        else measure(q, v, error_.data(), rate_.data());
+        else measure(q, v, error_.data(), rate_.data()), placed_ = false;
         double before = goes_on ? energy_ : NAN;
         if (std::isnan(before) && any_row([&](std::size_t r) { return returns(r, h); })) before = ceiling_->energy(q, v, gravity);
         held_before_ = active_;
@@ -77,6 +77,7 @@ public:
             find_end(q, v, v_mean_.data(), tau_.data(), external, gravity, h);
         }
         if (closed_) closed_->project(q_.data(), v_.data());
+        placed_ = false;
         if (active_.empty() && bounced_.empty()) energy_ = NAN;
         else keep_energy(std::isnan(before) ? ceiling_->energy(q, v, gravity) : before, q, tau, gravity, h);
         std::copy(v_.begin(), v_.end(), v), std::copy(q_.begin(), q_.end(), q);
@@ -104,6 +105,7 @@ private:
         most_energy_ += ceiling_->work(q, v_.data(), tau, h);
         energy_ = ceiling_->keep(most_energy_, gravity, q_.data(), v_.data());
         if (reached_now) most_energy_ = std::fmin(most_energy_, energy_);
+        placed_ = true;
         measure(q_.data(), v_.data(), error_new_.data(), rate_new_.data());
     }
     /// Velocities after the impacts of what comes back from its limit in this step, and of what touches besides.
@@ -149,7 +151,8 @@ private:
     void solve(const double* q, const double* v, const double* v_products, const double* tau, const double* external, const double* gravity, double h) {
         if (mark_held()) {
             for (int row : active_) given_[freedom(row)] = sign_[static_cast<std::size_t>(row)] * target_[static_cast<std::size_t>(row)];
-            kernels().held_dynamics(tree_, held_.data(), given_.data(), q, v_products, tau, external, gravity, scratch_.get(kernels().scratch_bytes(tree_)), a_.data(), torque_.data());
+            kernels().held_dynamics(tree_, held_.data(), given_.data(), q, v_products, tau, external, gravity, scratch_.get(kernels().scratch_bytes(tree_)), placed_, a_.data(), torque_.data());
+            placed_ = true;
             lambda_.resize(active_.size());
             for (std::size_t k = 0; k < active_.size(); ++k) lambda_[k] = sign_[static_cast<std::size_t>(active_[k])] * torque_[freedom(active_[k])];
         } else {
@@ -284,6 +287,7 @@ private:
     std::vector<char> state_, held_;
     std::vector<int> active_, held_before_, bounced_, tries_, freedom_, coordinate_;
     bool solved_ = false;
+    bool placed_ = false;                  // scratch_ has the bodies' placements at the start of the step
     Scratch scratch_;
     std::unique_ptr<ClosedChain> chain_;
 };
