@@ -143,9 +143,9 @@ private:
     }
     /// Whether velocity products, taken at another velocity than the mean, may still change the energy by more than `drift` of it.
     bool turned(double h) const {
-        double change = 0;
-        for (std::size_t i = 0; i < v_.size(); ++i) change = std::fmax(change, std::fabs(v_[i] - v_last_[i]));
-        return h * change > drift;
+        for (std::size_t i = 0; i < v_.size(); ++i)
+            if (h * std::fabs(v_[i] - v_last_[i]) > drift) return true;
+        return false;
     }
     /// The end of the step with the present active rows.
     void solve(const double* q, const double* v, const double* v_products, const double* tau, const double* external, const double* gravity, double h) {
