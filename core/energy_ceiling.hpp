@@ -15,10 +15,15 @@ namespace ukemi {
 
 class EnergyCeiling {
 public:
-    /// closed: loops, springs of connections and ties, or null; scratch: for energies and held_dynamics.
+    /// closed: loops, springs of connections and ties, or null; scratch: for energies.
     EnergyCeiling(const Tree& tree, ClosedChain* closed, Scratch& scratch) : tree_(tree), closed_(closed), scratch_(scratch) {
         const auto n = static_cast<std::size_t>(tree.nv);
-        held_.resize(n), given_.resize(n), change_.resize(n), torque_.resize(n), trial_.resize(n), rest_.resize(n);
+        locked_.resize(n), rest_.resize(n), velocities_.resize(7 * n), momenta_.resize(7 * n);
+        for (std::size_t i = 0; i < tree.bodies.size(); ++i) {
+            const Body& b = tree.bodies[i];
+            auto on_it = [&](const Elastic& e) { return e.body == static_cast<int>(i); };  // what a spring holds does not float
+            if (b.parent < 0 && b.kind == JointKind::free && std::none_of(tree.elastic.begin(), tree.elastic.end(), on_it)) floating_.push_back(b.iv);
+        }
         if (closed && std::any_of(closed->loops().items.begin(), closed->loops().items.end(), [](const Loop& loop) { return loop.elastic; }))
             none_.resize(static_cast<std::size_t>(closed->rows())), wrenches_.resize(6 * closed->loops().items.size());
     }
@@ -47,13 +52,14 @@ public:
         const double after = energy(q, v, gravity), excess = after - ceiling;
         if (excess <= rounding * (kinetic_ + std::fabs(potential_))) return after;
         const double kinetic = kinetic_;
-        for (int keeps : {6, 3, 0}) {
-            slow(q, v, keeps);
-            energy(q, trial_.data(), gravity);
-            const double most = kinetic - kinetic_;  // of v + s change it is 1 - (1 - s)^2 of this
-            if (most < excess && keeps > 0) continue;
-            const double share = 1 - std::sqrt(std::fmax(0.0, 1 - excess / most));
-            for (std::size_t i = 0; i < change_.size(); ++i) v[i] += share * change_[i];
+        find_momenta(q, v);
+        for (int kept : {6, 3, 0}) {
+            stiffen(kept);
+            energy(q, locked_.data(), gravity);
+            const double most = kinetic - kinetic_;  // between v and locked it falls as the square of what is left of the way
+            if (most < excess && kept > 0) continue;
+            const double left = std::sqrt(std::fmax(0.0, 1 - excess / most));
+            for (std::size_t i = 0; i < locked_.size(); ++i) v[i] = locked_[i] + left * (v[i] - locked_[i]);
             break;
         }
         if (closed_) closed_->project(q, v);
@@ -63,27 +69,39 @@ public:
 private:
     static constexpr double rounding = 1e-14;  // of the energy
 
-    /// trial_ = v + change_, in which joints stand still; so many first freedoms (all, those of flight, none) of bodies that float
-    /// get no impulse.
-    void slow(const double* q, const double* v, int keeps) {
-        std::fill(held_.begin(), held_.end(), char{1});
-        for (const Body& b : tree_.bodies)
-            if (b.parent < 0 && b.kind == JointKind::free) std::fill_n(&held_[static_cast<std::size_t>(b.iv)], keeps, char{0});
-        for (const Elastic& e : tree_.elastic) {  // what a spring holds does not float
-            const Body& b = tree_.bodies[static_cast<std::size_t>(e.body)];
-            std::fill_n(&held_[static_cast<std::size_t>(b.iv)], b.nv, char{1});
+    /// Momenta of v, and of the unit velocities of all that floats.
+    void find_momenta(const double* q, const double* v) {
+        const std::size_t n = locked_.size();
+        std::fill(velocities_.begin(), velocities_.end(), 0.0);
+        std::copy(v, v + n, velocities_.begin());
+        for (int root : floating_)
+            for (std::size_t k = 0; k < 6; ++k) velocities_[(1 + k) * n + static_cast<std::size_t>(root) + k] = 1;
+        Batch b;  // inverse dynamics at rest and without weight
+        b.tree = &tree_, b.q.data = q, b.v.data = rest_.data(), b.x = {velocities_.data(), tree_.nv}, b.out = momenta_.data(), b.out_stride = tree_.nv;
+        run_here(kernels().inverse_dynamics, b, 0, 7);
+    }
+    /// locked_: the velocities of the same momentum when no joint moves; only so many first components (all, those of flight,
+    /// none) of what floats are kept.
+    void stiffen(int kept) {
+        const std::size_t n = locked_.size();
+        std::fill(locked_.begin(), locked_.end(), 0.0);
+        for (int root : floating_) {
+            const auto first = static_cast<std::size_t>(root);
+            double A[6][7];  // inertia of the whole, and its momentum
+            for (std::size_t i = 0; i < 6; ++i)
+                for (std::size_t j = 0; j < 7; ++j) A[i][j] = momenta_[(1 + j) % 7 * n + first + i];
+            for (int k = 0; k < kept; ++k)
+                for (int i = 0; i < kept; ++i)
+                    for (int j = 6; j >= k && i != k; --j) A[i][j] -= A[i][k] / A[k][k] * A[k][j];
+            for (int k = 0; k < kept; ++k) locked_[first + static_cast<std::size_t>(k)] = A[k][6] / A[k][k];
         }
-        for (std::size_t i = 0; i < given_.size(); ++i) given_[i] = -v[i];
-        const double weightless[3] = {0, 0, 0};
-        kernels().held_dynamics(tree_, held_.data(), given_.data(), q, rest_.data(), nullptr, nullptr, weightless, scratch_.get(kernels().scratch_bytes(tree_)), true, change_.data(), torque_.data());
-        for (std::size_t i = 0; i < trial_.size(); ++i) trial_[i] = v[i] + change_[i];
     }
 
     const Tree& tree_;
     ClosedChain* closed_;
     double kinetic_ = 0, potential_ = 0;  // of the last energy
-    std::vector<char> held_;
-    std::vector<double> given_, change_, torque_, trial_, rest_, none_, wrenches_;
+    std::vector<int> floating_;           // first freedoms of trees that float
+    std::vector<double> locked_, rest_, none_, wrenches_, velocities_, momenta_;
     Scratch& scratch_;
 };
 
