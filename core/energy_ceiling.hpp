@@ -1,9 +1,9 @@
 // The energy of a step at joint stops has a ceiling: what it was before, and the work of the motors since.
 //
 // A stop takes energy or none, but the step around it has its error of second order, of either sign. What a step has above
-// its ceiling is taken back by impulses at its end, each joint's relative velocity in the same proportion: impulses between
-// bodies, which leave the momentum of what floats. Only where the joints move too little for it the turning of floating
-// bodies is slowed too, and last their flight.
+// its ceiling is taken back by impulses at its end, from the velocities of all joints in the same proportion: impulses between
+// bodies, which leave the momentum of what floats, as a stop does. Where the joints have less than that, it was the step's
+// error in the turning of the whole that raised the energy, and the whole turns slower. Flight is never slowed.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -47,18 +47,18 @@ public:
         }
         return h * power;
     }
-    /// The energy at the end (q, v) of a step, after as much was taken from v as it had above `ceiling`.
+    /// The energy at the end (q, v) of a step, after what it had above `ceiling` was taken from v.
     double keep(double ceiling, const double* gravity, double* q, double* v) {
         const double after = energy(q, v, gravity), excess = after - ceiling;
         if (excess <= rounding * (kinetic_ + std::fabs(potential_))) return after;
         const double kinetic = kinetic_;
         find_momenta(q, v);
-        for (int kept : {6, 3, 0}) {
-            stiffen(kept);
+        for (int kept : {6, 3}) {
+            lock(kept);
             energy(q, locked_.data(), gravity);
-            const double most = kinetic - kinetic_;  // between v and locked it falls as the square of what is left of the way
-            if (most < excess && kept > 0) continue;
-            const double left = std::sqrt(std::fmax(0.0, 1 - excess / most));
+            const double most = kinetic - kinetic_;
+            if (kept == 6 && most < excess) continue;
+            const double left = excess < most ? std::sqrt(1 - excess / most) : 0.0;  // of the velocities that are not locked
             for (std::size_t i = 0; i < locked_.size(); ++i) v[i] = locked_[i] + left * (v[i] - locked_[i]);
             break;
         }
@@ -80,9 +80,8 @@ private:
         b.tree = &tree_, b.q.data = q, b.v.data = rest_.data(), b.x = {velocities_.data(), tree_.nv}, b.out = momenta_.data(), b.out_stride = tree_.nv;
         run_here(kernels().inverse_dynamics, b, 0, 7);
     }
-    /// locked_: the velocities of the same momentum when no joint moves; only so many first components (all, those of flight,
-    /// none) of what floats are kept.
-    void stiffen(int kept) {
+    /// locked_: the velocities of the same momentum when no joint moves (kept = 6); when nothing turns either (3).
+    void lock(int kept) {
         const std::size_t n = locked_.size();
         std::fill(locked_.begin(), locked_.end(), 0.0);
         for (int root : floating_) {

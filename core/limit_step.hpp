@@ -7,7 +7,7 @@
 // Limits of several freedoms bend over a step: they push along their gradient where the step ends, which is found with them.
 // Of a range without hollows such pushes only take energy; along the gradient at the start there may be no end within at all.
 // Where the motion turns fast it is solved again with the velocity products of the mean velocity: those of the start alone
-// add energy in every step, without end.
+// add energy in every step, without end. What the step still gains where a stop acts is taken back (energy_ceiling.hpp).
 // Active limits of single coordinates of a tree without loops are held freedoms (held.hpp), which cost less than free ones;
 // others are rows of a closed chain.
 #pragma once
