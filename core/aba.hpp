@@ -300,6 +300,12 @@ template <class T> inline void absorb_all(const Tree& tree, const In<T>& q, cons
     }
 }
 
+/// Where the joints place their bodies; room: for 2 nq numbers.
+inline void place_bodies(const Tree& tree, const double* q, AbaBody<double>* bodies, double* room) {
+    sin_cos(q, tree.nq, room, room + tree.nq);
+    const Turns turns{{q, 0}, room, room + tree.nq};
+    for (std::size_t i = 0; i < tree.bodies.size(); ++i) bodies[i].X = placement(tree.bodies[i], turns);
+}
 /// First pass, outwards: velocities and bias forces. external: a wrench per body, in body coordinates; it and tau may be
 /// absent. placed: the bodies' placements are there already.
 template <class T, bool placed = false>

@@ -7,13 +7,14 @@ UKEMI_BEGIN
 /// out: kinetic energy; potential energy of weight and springs. Leaves in `scratch` where the joints place their bodies, as
 /// held_dynamics reads it.
 inline void energies(const Tree& tree, const double* q, const double* v, const double* gravity, void* scratch, double* out) {
-    AbaBody<double>* bodies = Carver{static_cast<char*>(scratch)}.take<AbaBody<double>>(tree.bodies.size());
-    const In<double> Q{q, 0}, V{v, 0};
+    Carver c{static_cast<char*>(scratch)};
+    AbaBody<double>* bodies = c.take<AbaBody<double>>(tree.bodies.size());
+    place_bodies(tree, q, bodies, c.take<double>(gain_size * static_cast<std::size_t>(tree.nv)));
+    const In<double> V{v, 0};
     double kinetic = 0, potential = elastic_energy(tree, q);
     for (std::size_t i = 0; i < tree.bodies.size(); ++i) {
         const Body& b = tree.bodies[i];
         AbaBody<double>& x = bodies[i];
-        x.X = placement(b, Q);
         const Rates<double> r = rates(b, x.X.R, V);
         Vec3<double> velocity = r.p_dot, g = {gravity[0], gravity[1], gravity[2]};  // of the origin, parent coordinates
         double fallen = 0;

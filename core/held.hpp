@@ -58,8 +58,8 @@ inline void held_dynamics(const Tree& tree, const char* held, const double* give
     const std::size_t count = tree.bodies.size(), nv = static_cast<std::size_t>(tree.nv);
     const AbaWork<double> work = {c.take<AbaBody<double>>(count), c.take<double>(gain_size * nv), c.take<double>(nv), c.take<double>(nv)};
     const In<double> Q{q, 0};
-    if (placed) aba_velocities<double, true>(tree, Q, {v, 0}, {tau, 0}, {external, 0}, work);
-    else aba_velocities<double>(tree, Q, {v, 0}, {tau, 0}, {external, 0}, work);
+    if (!placed) place_bodies(tree, q, work.bodies, work.gain);
+    aba_velocities<double, true>(tree, Q, {v, 0}, {tau, 0}, {external, 0}, work);
     for (int i = static_cast<int>(count) - 1; i >= 0; --i) {
         const Body& b = tree.bodies[i];
         AbaBody<double>* parent = b.parent < 0 ? nullptr : &work.bodies[b.parent];
