@@ -49,18 +49,17 @@ public:
     }
     /// The energy at the end (q, v) of a step, after what it had above `ceiling` was taken from v.
     double keep(double ceiling, const double* gravity, double* q, double* v) {
-        const double after = energy(q, v, gravity), excess = after - ceiling;
+        const double after = energy(q, v, gravity);
+        double excess = after - ceiling, kinetic = kinetic_;
         if (excess <= rounding * (kinetic_ + std::fabs(potential_))) return after;
-        const double kinetic = kinetic_;
         find_momenta(q, v);
         for (int kept : {6, 3}) {
             lock(kept);
             energy(q, locked_.data(), gravity);
-            const double most = kinetic - kinetic_;
-            if (kept == 6 && most < excess) continue;
-            const double left = excess < most ? std::sqrt(1 - excess / most) : 0.0;  // of the velocities that are not locked
+            const double most = kinetic - kinetic_, left = excess < most ? std::sqrt(1 - excess / most) : 0.0;
             for (std::size_t i = 0; i < locked_.size(); ++i) v[i] = locked_[i] + left * (v[i] - locked_[i]);
-            break;
+            if (left > 0) break;
+            excess -= most, kinetic = kinetic_;
         }
         if (closed_) closed_->project(q, v);
         return energy(q, v, gravity);
