@@ -224,8 +224,8 @@ def test_bounces_of_implicit_steps_add_nothing_to_the_error_of_the_step() -> Non
     assert rises[0] > 3 * rises[1] > 9 * rises[2]
 
 
-#: share of the energy that undamped, thrown trees gain in steps without a stop: 0.072 is the most at 1 ms, 0.020 at 5 ms
-BETWEEN_STOPS = 0.08
+#: share of their energy that undamped, thrown trees gain in steps without a stop: at most 0.072 at 1 ms, 0.020 at 5 ms
+BETWEEN_STOPS = 0.1
 
 
 @pytest.mark.parametrize("dt", [1e-3, 5e-3])
