@@ -300,9 +300,15 @@ template <class T> inline void absorb_all(const Tree& tree, const In<T>& q, cons
     }
 }
 
+/// Where the joints place their bodies; room: for 2 nq numbers.
+inline void place_bodies(const Tree& tree, const double* q, AbaBody<double>* bodies, double* room) {
+    sin_cos(q, tree.nq, room, room + tree.nq);
+    const Turns turns{{q, 0}, room, room + tree.nq};
+    for (std::size_t i = 0; i < tree.bodies.size(); ++i) bodies[i].X = placement(tree.bodies[i], turns);
+}
 /// First pass, outwards: velocities and bias forces. external: a wrench per body, in body coordinates; it and tau may be
-/// absent.
-template <class T>
+/// absent. placed: the bodies' placements are there already.
+template <class T, bool placed = false>
 inline void aba_velocities(const Tree& tree, const In<T>& q, const In<T>& v, const In<T>& tau, const In<T>& external, const AbaWork<T>& work) {
     const int n = static_cast<int>(tree.bodies.size());
     for (int k = 0; k < tree.nv; ++k) work.tau[k] = tau ? tau[k] : T{};
@@ -314,7 +320,7 @@ inline void aba_velocities(const Tree& tree, const In<T>& q, const In<T>& v, con
     for (int i = 0; i < n; ++i) {
         const Body& b = tree.bodies[i];
         AbaBody<T>& x = work.bodies[i];
-        x.X = placement(b, q);
+        if (!placed) x.X = placement(b, q);
         const Rates<T> r = rates(b, x.X.R, v);
         x.w = r.w;
         x.gamma = r.gamma;

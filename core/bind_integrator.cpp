@@ -178,8 +178,7 @@ struct PyIntegrator {
             const double now = t + static_cast<double>(i) * dt;
             if (stepper) {
                 if (calls) torque = ask(control, now, q, v, batch);
-                stepper->advance(batch.x.data, batch.external.data, batch.gravity, dt, q, v, i > 0 && !integrator.on_accept);
-                if (integrator.on_accept) integrator.on_accept(q, v);
+                stepper->advance(batch.x.data, batch.external.data, batch.gravity, dt, q, v, i > 0 && !chain);
                 check(true, now, q, v, q_good, v_good);
                 ++integrator.evaluations, ++done;
                 note_changes(now + dt);

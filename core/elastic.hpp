@@ -51,6 +51,10 @@ inline double elastic_energy(const Tree& tree, const double* q) {
     double energy = 0, d[6], Kd[6];
     for (const Elastic& e : tree.elastic) {
         const Body& b = tree.bodies[e.body];
+        if (b.nv == 1) {
+            energy += 0.5 * e.stiffness[0] * (q[b.iq] - e.rest[0]) * (q[b.iq] - e.rest[0]);
+            continue;
+        }
         elastic_offset(b, e.rest, q + b.iq, d);
         energy += quadratic(e.stiffness, d, b.nv, Kd);
     }

@@ -50,14 +50,16 @@ inline double holding_torque(const Tree& tree, const Body& b, const In<double>& 
     return torque;
 }
 
-/// held (nv): not 0 where the acceleration is given. Leaves all accelerations, and the torques of held freedoms.
+/// held (nv): not 0 where the acceleration is given. placed: scratch has the placements of this q, from the last call or from
+/// energies. Leaves all accelerations, and the torques of held freedoms.
 inline void held_dynamics(const Tree& tree, const char* held, const double* given, const double* q, const double* v, const double* tau, const double* external, const double* gravity,
-                          void* scratch, double* a, double* torque) {
+                          void* scratch, bool placed, double* a, double* torque) {
     Carver c{static_cast<char*>(scratch)};
     const std::size_t count = tree.bodies.size(), nv = static_cast<std::size_t>(tree.nv);
     const AbaWork<double> work = {c.take<AbaBody<double>>(count), c.take<double>(gain_size * nv), c.take<double>(nv), c.take<double>(nv)};
     const In<double> Q{q, 0};
-    aba_velocities<double>(tree, Q, {v, 0}, {tau, 0}, {external, 0}, work);
+    if (!placed) place_bodies(tree, q, work.bodies, work.gain);
+    aba_velocities<double, true>(tree, Q, {v, 0}, {tau, 0}, {external, 0}, work);
     for (int i = static_cast<int>(count) - 1; i >= 0; --i) {
         const Body& b = tree.bodies[i];
         AbaBody<double>* parent = b.parent < 0 ? nullptr : &work.bodies[b.parent];

@@ -12,13 +12,21 @@ UKEMI_BEGIN
 
 UKEMI_INLINE Vec3<double> planar_y(const Body& b) { return cross(b.axis, b.axis2); }
 
+/// Coordinates whose sines and cosines are known.
+struct Turns : In<double> {
+    const double *sin, *cos;
+};
+template <class T> UKEMI_INLINE SinCos<T> turn_at(const In<T>& q, int i) { return sin_cos(q[i]); }
+UKEMI_INLINE SinCos<double> turn_at(const Turns& q, int i) { return {q.sin[i], q.cos[i]}; }
+
 /// R_PC and p_PC of a body's frame in its parent, from its coordinates.
-template <class T> UKEMI_INLINE Placement<T> placement(const Body& b, const In<T>& q) {
+template <class Q> UKEMI_INLINE auto placement(const Body& b, const Q& q) {
+    using T = decltype(q[0]);
     Placement<T> X;
     Vec3<T> slide = zero3<T>();
     bool slides = false;
     switch (b.kind) {
-        case JointKind::revolute: X.R = rotation(b.axis, sin_cos(q[b.iq])); break;
+        case JointKind::revolute: X.R = rotation(b.axis, turn_at(q, b.iq)); break;
         case JointKind::spherical: X.R = rotation(q[b.iq], q[b.iq + 1], q[b.iq + 2], q[b.iq + 3]); break;
         case JointKind::free:
             X.R = rotation(q[b.iq + 3], q[b.iq + 4], q[b.iq + 5], q[b.iq + 6]);
@@ -29,10 +37,10 @@ template <class T> UKEMI_INLINE Placement<T> placement(const Body& b, const In<T
             slide = b.axis * q[b.iq], slides = true;
             break;
         case JointKind::universal:
-            X.R = rotation(b.axis, sin_cos(q[b.iq])) * rotation(b.axis2, sin_cos(q[b.iq + 1]));
+            X.R = rotation(b.axis, turn_at(q, b.iq)) * rotation(b.axis2, turn_at(q, b.iq + 1));
             break;
         case JointKind::planar:
-            X.R = rotation(b.axis, sin_cos(q[b.iq + 2]));
+            X.R = rotation(b.axis, turn_at(q, b.iq + 2));
             slide = b.axis2 * q[b.iq] + planar_y(b) * q[b.iq + 1], slides = true;
             break;
     }

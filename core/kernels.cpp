@@ -8,6 +8,7 @@
 #include "checks.hpp"
 #include "closed.hpp"
 #include "crba.hpp"
+#include "energies.hpp"
 #include "factor.hpp"
 #include "held.hpp"
 #include "impulse.hpp"
@@ -176,6 +177,7 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::sweep<ukemi::UKEMI_LEVEL::ImpulseResponse>,
     ukemi::UKEMI_LEVEL::psi_bytes,
     ukemi::UKEMI_LEVEL::inverse_inertia,
+    ukemi::UKEMI_LEVEL::energies,
     ukemi::UKEMI_LEVEL::held_dynamics,
     ukemi::UKEMI_LEVEL::nonneg_least,
     ukemi::UKEMI_LEVEL::springs,

@@ -64,9 +64,10 @@ struct Kernels {
     Kernel impulse_response;
     std::size_t (*psi_bytes)(const Tree&, int m);
     void (*inverse_inertia)(const Tree&, const double* q, const int* links, int m, void* memory, double* out);
-    // see held.hpp; `scratch` as for a batch
+    // see energies.hpp and held.hpp; `scratch` as for a batch
+    void (*energies)(const Tree&, const double* q, const double* v, const double* gravity, void* scratch, double* out);
     void (*held_dynamics)(const Tree&, const char* held, const double* given, const double* q, const double* v, const double* tau, const double* external, const double* gravity,
-                          void* scratch, double* a, double* torque);
+                          void* scratch, bool placed, double* a, double* torque);
     // see nonneg.hpp
     int (*nonneg_least)(const double* Q, const double* c, int n, double* x, int* passive, double* work, int* index);
     // particles, see springs.hpp

@@ -7,7 +7,7 @@
 // Limits of several freedoms bend over a step: they push along their gradient where the step ends, which is found with them.
 // Of a range without hollows such pushes only take energy; along the gradient at the start there may be no end within at all.
 // Where the motion turns fast it is solved again with the velocity products of the mean velocity: those of the start alone
-// add energy in every step, without end.
+// add energy in every step, without end. What the step still gains where a stop acts is taken back (energy_ceiling.hpp).
 // Active limits of single coordinates of a tree without loops are held freedoms (held.hpp), which cost less than free ones;
 // others are rows of a closed chain.
 #pragma once
@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "closed_chain.hpp"
+#include "energy_ceiling.hpp"
 #include "implicit.hpp"
 #include "limit_settle.hpp"
 
@@ -30,7 +31,7 @@ public:
     LimitStepper(const Tree& plain, ClosedChain* closed, const Tree& tree, Loops base, ClosedChain* limits, std::vector<double> restitution, const std::vector<int>& outside)
         : closed_(closed), tree_(tree), base_(std::move(base)), limits_(limits), restitution_(std::move(restitution)) {
         const auto rows = restitution_.size();
-        if (limits_) settler_.emplace(plain, *limits_, restitution_);
+        if (limits_) settler_.emplace(plain, *limits_, restitution_), ceiling_.emplace(plain, closed_, scratch_);
         error_.resize(rows), rate_.resize(rows), error_new_.resize(rows), rate_new_.resize(rows), state_.assign(rows, within);
         for (int row : outside) state_[static_cast<std::size_t>(row)] = beyond;
         a_.resize(static_cast<std::size_t>(tree_.nv)), held_.assign(a_.size(), 0), given_.resize(a_.size()), torque_.resize(a_.size());
@@ -59,7 +60,10 @@ public:
     /// One step. goes_on: q and v are what the last step left.
     void advance(const double* tau, const double* external, const double* gravity, double h, double* q, double* v, bool goes_on) {
         if (goes_on) error_.swap(error_new_), rate_.swap(rate_new_);
-        else measure(q, v, error_.data(), rate_.data());
+        else measure(q, v, error_.data(), rate_.data()), placed_ = false;
+        double before = goes_on ? energy_ : NAN;
+        if (std::isnan(before) && any_row([&](std::size_t r) { return returns(r, h); })) before = ceiling_->energy(q, v, gravity);
+        held_before_ = active_;
         bounce(h, q, v);
         tries_.assign(error_.size(), 0);
         for (int row : active_) target_[static_cast<std::size_t>(row)] = (-error_[static_cast<std::size_t>(row)] / h - rate_[static_cast<std::size_t>(row)]) / h;
@@ -72,6 +76,10 @@ public:
             add_damping(tree_, dv_.data(), tau_.data());  // only the velocity products are those of the mean
             find_end(q, v, v_mean_.data(), tau_.data(), external, gravity, h);
         }
+        if (closed_) closed_->project(q_.data(), v_.data());
+        placed_ = false;
+        if (active_.empty() && bounced_.empty()) energy_ = NAN;
+        else keep_energy(std::isnan(before) ? ceiling_->energy(q, v, gravity) : before, q, tau, gravity, h);
         std::copy(v_.begin(), v_.end(), v), std::copy(q_.begin(), q_.end(), q);
         for (std::size_t r = 0; r < state_.size(); ++r)
             if (state_[r] == beyond && error_new_[r] <= 0) state_[r] = within;
@@ -89,6 +97,17 @@ private:
     static constexpr int most_passes = 4;        // of velocity products, each at the mean velocity of the last
     static constexpr double drift = 1e-5;        // of the energy in a step, that velocity products may add
 
+    /// Where stops act: the energy does not rise in the step that reaches one, and while they hold never above what it was then.
+    /// before: the energy at the start; q: where that was.
+    void keep_energy(double before, const double* q, const double* tau, const double* gravity, double h) {
+        const bool reached_now = !bounced_.empty() || std::any_of(active_.begin(), active_.end(), [&](int row) { return std::find(held_before_.begin(), held_before_.end(), row) == held_before_.end(); });
+        if (reached_now || before != energy_) most_energy_ = before;  // another energy than at the last end: the state is new
+        most_energy_ += ceiling_->work(q, v_.data(), tau, h);
+        energy_ = ceiling_->keep(most_energy_, gravity, q_.data(), v_.data());
+        if (reached_now) most_energy_ = std::fmin(most_energy_, energy_);
+        placed_ = true;
+        measure(q_.data(), v_.data(), error_new_.data(), rate_new_.data());
+    }
     /// Velocities after the impacts of what comes back from its limit in this step, and of what touches besides.
     void bounce(double h, const double* q, double* v) {
         bounced_.clear();
@@ -124,15 +143,16 @@ private:
     }
     /// Whether velocity products, taken at another velocity than the mean, may still change the energy by more than `drift` of it.
     bool turned(double h) const {
-        double change = 0;
-        for (std::size_t i = 0; i < v_.size(); ++i) change = std::fmax(change, std::fabs(v_[i] - v_last_[i]));
-        return h * change > drift;
+        for (std::size_t i = 0; i < v_.size(); ++i)
+            if (h * std::fabs(v_[i] - v_last_[i]) > drift) return true;
+        return false;
     }
     /// The end of the step with the present active rows.
     void solve(const double* q, const double* v, const double* v_products, const double* tau, const double* external, const double* gravity, double h) {
         if (mark_held()) {
             for (int row : active_) given_[freedom(row)] = sign_[static_cast<std::size_t>(row)] * target_[static_cast<std::size_t>(row)];
-            kernels().held_dynamics(tree_, held_.data(), given_.data(), q, v_products, tau, external, gravity, scratch_.get(kernels().scratch_bytes(tree_)), a_.data(), torque_.data());
+            kernels().held_dynamics(tree_, held_.data(), given_.data(), q, v_products, tau, external, gravity, scratch_.get(kernels().scratch_bytes(tree_)), placed_, a_.data(), torque_.data());
+            placed_ = true;
             lambda_.resize(active_.size());
             for (std::size_t k = 0; k < active_.size(); ++k) lambda_[k] = sign_[static_cast<std::size_t>(active_[k])] * torque_[freedom(active_[k])];
         } else {
@@ -258,13 +278,16 @@ private:
     Loops base_;
     ClosedChain* limits_;
     std::optional<LimitSettler> settler_;
+    std::optional<EnergyCeiling> ceiling_;
+    double energy_ = NAN, most_energy_ = NAN;  // at the end of the last step, if a stop acted in it; and the most it might have been
     std::vector<double> restitution_, error_, rate_, error_new_, rate_new_, a_, v_, q_, lambda_;
     std::vector<double> sign_, offset_, target_, product_, J_;  // per limit: of single coordinates; the acceleration that is wanted when active; its gradient
     std::vector<double> given_, torque_, v_mean_, dv_, tau_, v_first_, v_last_;  // per freedom
     bool all_plain_ = true;                // each limit is one of a single coordinate
     std::vector<char> state_, held_;
-    std::vector<int> active_, bounced_, tries_, freedom_, coordinate_;
+    std::vector<int> active_, held_before_, bounced_, tries_, freedom_, coordinate_;
     bool solved_ = false;
+    bool placed_ = false;                  // scratch_ has the bodies' placements at the start of the step
     Scratch scratch_;
     std::unique_ptr<ClosedChain> chain_;
 };

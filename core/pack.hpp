@@ -90,5 +90,16 @@ inline SinCos<Pack> sin_cos(Pack x) {
     return {sin, cos};
 }
 #endif
+/// Of n numbers.
+inline void sin_cos(const double* x, int n, double* sin, double* cos) {
+    int i = 0;
+#if UKEMI_HAS_PACK
+    for (; i + UKEMI_LANES <= n; i += UKEMI_LANES) {
+        const SinCos<Pack> y = sin_cos(In<Pack>{x, 1}[i]);
+        for (int l = 0; l < UKEMI_LANES; ++l) sin[i + l] = y.sin[l], cos[i + l] = y.cos[l];
+    }
+#endif
+    for (; i < n; ++i) sin[i] = std::sin(x[i]), cos[i] = std::cos(x[i]);
+}
 
 UKEMI_END
