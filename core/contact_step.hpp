@@ -121,7 +121,7 @@ private:
     static constexpr int most_passes = 7;       // more than two where the second finds contacts that do something else
     static constexpr int most_bends = 8;        // corrections of a step that ends beyond a limit on several freedoms
     static constexpr int most_parts = 64;       // of a step
-    static constexpr int crowd = 32;            // points that touch; more of them
+    static constexpr int crowd = 20;            // points that touch; more of them
     static constexpr double crowd_accepts = 1e-4;  // may go this deep before they touch down [m]
     static constexpr double shortest_part = 1e-2;  // of a step, where it is divided at a touch-down
     static constexpr double most_halves = 32;   // a step whose contacts have no valid solution, or none that its own velocity products lead to, is halved, down to this share
