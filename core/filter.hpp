@@ -95,17 +95,23 @@ inline void stick_rows(FilterData& d, const BodyMotion* B, const In<double>& q, 
         const Vec3<double> wish = (x - read3(d.anchor + 3 * p)) * (-s.stick * s.stick) - v * (2 * s.stick) - drift;
         point_row(*d.tree, B, q, d.points[p], x, e, rows.add(dot(e, wish), 0.0));
     };
+    auto sticks = [&](int p) { return d.down[p] && d.points[p].kind != PointKind::glide; };
     for (int p = 0; p < d.np; ++p) {
         if (!d.down[p]) continue;
-        bool first = true;
-        for (int k = 0; k < p; ++k) first &= !(d.down[k] && d.points[k].body == d.points[p].body);
+        bool first = true, glides = false;
+        if (!sticks(p)) {  // one of the two that glide keeps the foot from rolling over its pivot
+            for (int k = 0; k < p; ++k) glides |= d.down[k] && !sticks(k) && d.points[k].body == d.points[p].body;
+            if (!glides) hold(p, ground_under(d.floor, read3(d.place + 3 * p)).n);
+            continue;
+        }
+        for (int k = 0; k < p; ++k) first &= !(sticks(k) && d.points[k].body == d.points[p].body);
         if (!first) continue;
         const Vec3<double> x = read3(d.place + 3 * p);
         hold(p, {1, 0, 0}), hold(p, {0, 1, 0}), hold(p, {0, 0, 1});
         int second = -1, third = -1;
         double far = 1e-8, wide = 1e-10;
         for (int k = p + 1; k < d.np; ++k) {
-            if (!d.down[k] || d.points[k].body != d.points[p].body) continue;
+            if (!sticks(k) || d.points[k].body != d.points[p].body) continue;
             const Vec3<double> r = read3(d.place + 3 * k) - x;
             if (dot(r, r) > far) far = dot(r, r), second = k;
         }
@@ -117,7 +123,7 @@ inline void stick_rows(FilterData& d, const BodyMotion* B, const In<double>& q, 
         hold(second, e1), hold(second, cross(line, e1));
         Vec3<double> normal = zero3<double>();
         for (int k = p + 1; k < d.np; ++k) {
-            if (!d.down[k] || k == second || d.points[k].body != d.points[p].body) continue;
+            if (!sticks(k) || k == second || d.points[k].body != d.points[p].body) continue;
             const Vec3<double> n = cross(line, read3(d.place + 3 * k) - x);
             if (dot(n, n) > wide) wide = dot(n, n), third = k, normal = n;
         }
@@ -140,9 +146,10 @@ inline double clearance(const FilterData& d, const FilterInput& in, int p) {
 inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B, const In<double>& q, FilterRows& rows) {
     const FilterSettings& s = d.s;
     for (int p = 0; p < d.np; ++p) {
-        if (d.down[p] || d.points[p].kind == PointKind::tip) continue;
-        const bool carried = d.points[p].kind == PointKind::seat;
+        const PointKind kind = d.points[p].kind;
         const bool land = in.share[p] > 0;  // below zero: it may touch, but is not sent down
+        if (d.down[p] || kind == PointKind::tip || kind == PointKind::glide || (kind == PointKind::pivot && !land)) continue;
+        const bool carried = kind == PointKind::seat || kind == PointKind::pivot;
         const double w = land ? s.land_weight : s.swing_weight, kp = land ? s.land_kp : s.swing_kp, kd = land ? s.land_kd : s.swing_kd;
         if (w <= 0) continue;
         if (carried && ground_under(d.floor, read3(d.place + 3 * p)).height > d.s.near) continue;
@@ -203,7 +210,8 @@ inline int friction_edges(const FilterData& d, const int* set, double* edge) {
     for (int p = 0; p < d.np; ++p) {
         if (!set[p]) continue;
         const Ground g = ground_under(d.floor, read3(d.place + 3 * p));
-        const Vec3<double> a = d.floor.t1 * d.s.mu, b = d.floor.t2 * d.s.mu;
+        const double mu = d.points[p].kind == PointKind::glide ? 0.0 : d.s.mu;
+        const Vec3<double> a = d.floor.t1 * mu, b = d.floor.t2 * mu;
         for (const Vec3<double>& e : {g.n + a, g.n - a, g.n + b, g.n - b}) write3(edge + 3 * count++, e);
     }
     return count;
@@ -425,7 +433,8 @@ inline bool mark_impacts(FilterData& d, const BodyMotion* B, const In<double>& q
     bool any = false;
     double* row = d.nn_work;
     for (int p = 0; p < d.np; ++p) {
-        if (d.set[p] || d.points[p].kind == PointKind::tip) continue;
+        const PointKind kind = d.points[p].kind;  // what turns is a part of the sole, which is stopped
+        if (d.set[p] || kind == PointKind::tip || kind == PointKind::pivot || kind == PointKind::glide) continue;
         const Ground g = ground_under(d.floor, read3(d.place + 3 * p));
         if (g.height > 0.05) continue;
         std::memset(row, 0, static_cast<std::size_t>(d.stride) * sizeof(double));

@@ -13,7 +13,7 @@ from ukemi.dynamics_filter.floor import SteppedGround, above_floor, as_ground
 from ukemi.dynamics_filter.online import Follower
 from ukemi.dynamics_filter.pace import likely_pace
 from ukemi.dynamics_filter.prepare import sole_contacts
-from ukemi.dynamics_filter.reference import Reference
+from ukemi.dynamics_filter.reference import GLIDE, Reference
 from ukemi.dynamics_filter.result import (
     FilterResult,
     Quality,
@@ -234,7 +234,8 @@ def _quality(
     down, solid = rows["down"] > 0, ~reference.points.tip
     normal = run.floor[:3]
     above = above_floor(run.floor, rows["place"])
-    steps = np.linalg.norm(np.diff(rows["place"], axis=0), axis=2)[down[1:] & down[:-1]]
+    stands = down & (reference.points.kind != GLIDE)
+    steps = np.linalg.norm(np.diff(rows["place"], axis=0), axis=2)[stands[1:] & stands[:-1]]
     f_n = total @ normal
     f_t = np.linalg.norm(total - f_n[..., None] * normal, axis=2)
     bears = f_n > 1e-3 * weight

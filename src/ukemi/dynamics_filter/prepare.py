@@ -19,13 +19,14 @@ from ukemi.contact.terrain import Ground
 from ukemi.dynamics.kinematics import difference, integrate
 from ukemi.dynamics_filter.floor import SteppedGround, ground_height
 from ukemi.dynamics_filter.footholds import Footholds, footholds
-from ukemi.dynamics_filter.reference import HAND, SOLE, TIP, ContactPoints, Reference, runs
+from ukemi.dynamics_filter.reference import GLIDE, HAND, PIVOT, SOLE, TIP, ContactPoints, Reference, runs
 from ukemi.dynamics_filter.retiming import carried, flights, weight_asked_for
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.motion.foot_lock import FootLockSettings, lock_feet
 from ukemi.motion.footfalls import Contacts, Footed, FootfallSettings, footfalls, point_velocities, sole_points
 from ukemi.motion.hands import HANDFALLS, hand_pads
+from ukemi.motion.pivots import turning, with_pivot
 from ukemi.motion.soles import Height, Sole, above_ground
 from ukemi.motion.trajectory import low_pass, smooth_coordinates, trajectory
 
@@ -109,7 +110,7 @@ def let_go(contacts: Contacts, feet: Array, height: Height | None, hands: Sequen
     held, above = contacts.copy(), above_ground(feet, height)
     for foot, hand in enumerate(hands):
         lifted, far = (HAND_LIFTED, HAND_MOVED) if hand else (LIFTED, MOVED)
-        for pair in ([0, 1], [2, 3]):
+        for pair in ([0, 1], [2, 3], [4])[: 2 if feet.shape[2] == 4 else 3]:
             way = feet[:, foot, pair, :2].mean(axis=1)
             for first, end in runs(held[:, foot, pair[0]]):
                 moved = np.linalg.norm(way[first:end] - np.median(way[first:end], axis=0), axis=1)
@@ -163,25 +164,31 @@ def contact_points(model: Model, soles: Mapping[str, Sole]) -> ContactPoints:
     """Heel and ball of every sole, and where toes prolong it its tip: four or six points each; one of a hand."""
     groups = []
     for sole in soles.values():
-        points, kinds = np.asarray(sole.points, dtype=np.float64), [SOLE] * 4
+        corners, pivot = np.split(np.asarray(sole.points, dtype=np.float64), [4])
+        points, kinds = corners, [SOLE] * 4
         if sole.hand:
             points, kinds = points[:1], [HAND]
         elif any(link.joint.nv for link in model.link(sole.link).children):
             points = np.concatenate([points, points[2:] + TOES * sole.at.R[:, 0]])
             kinds += [TIP] * 2
+        if len(pivot) and not sole.hand:
+            points = np.concatenate([points, pivot, corners[2:]])
+            kinds += [PIVOT, GLIDE, GLIDE]
         groups.append((sole.link, points, kinds))
     return ContactPoints.of(model, groups)
 
 
 def schedule(points: ContactPoints, contacts: Contacts) -> Contacts:
     """(frames, points) from those of heels and balls (frames, feet, 4): tips bear while the sole lies flat."""
-    flat = np.logical_and.reduce(contacts, axis=2)
+    flat = np.logical_and.reduce(contacts[:, :, :4], axis=2)
     columns = []
     for foot in range(points.groups):
-        tip = points.tip[points.group == foot]
-        tips, solid = int(tip.sum()), int((~tip).sum())
-        columns.append(np.hstack([contacts[:, foot, :solid], np.repeat(flat[:, foot : foot + 1], tips, axis=1)]))
-    return np.hstack(columns)
+        kind = points.kind[points.group == foot]
+        corner = np.cumsum((kind == SOLE) | (kind == HAND)) - 1
+        for k, of in enumerate(kind):
+            turns = of in (PIVOT, GLIDE)
+            columns.append(flat[:, foot] if of == TIP else contacts[:, foot, 4 if turns else corner[k]])
+    return np.stack(columns, axis=1)
 
 
 def make_reference(
@@ -194,6 +201,7 @@ def make_reference(
     hands: bool = False,
     move: Array | None = None,
     there: bool = False,
+    pivots: bool = True,
 ) -> Reference:
     """A figure's motion q (frames, nq) as a reference with steps of dt on a ground.
 
@@ -209,6 +217,12 @@ def make_reference(
     bears_hands = [sole.hand for sole in soles]
     feet = sole_points(model, soles, smooth)
     contacts = sole_contacts(feet, fps, height if there else None, hands=bears_hands)
+    turns = turning(feet, fps, height=height if there else None, hands=bears_hands)
+    if turns.any() and pivots:
+        figure = Supported(model, {name: with_pivot(sole) for name, sole in figure.soles.items()})
+        soles = list(figure.soles.values())
+        feet = sole_points(model, soles, smooth)
+        contacts = np.concatenate([contacts & ~turns[..., None], turns[..., None]], axis=2)
     if not there:
         contacts = carried(contacts, feet, weight_asked_for(model, smooth, fps))
     steps = None

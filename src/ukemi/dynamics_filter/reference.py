@@ -16,8 +16,8 @@ from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 
-#: Kinds of contact points; the core knows the first three.
-SOLE, TIP, SEAT, HAND = range(4)
+#: Kinds of contact points; the core knows all but the last.
+SOLE, TIP, SEAT, PIVOT, GLIDE, HAND = range(6)
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,7 +26,8 @@ class ContactPoints:
 
     links: (points,) indices; places: (points, 3) in link coordinates [m]; group: (points,) which group each is in;
     kind: (points,) `SOLE`, `TIP`, which gives way unless the sole is flat, as toes do, `SEAT`, which goes where the
-    body goes, or `HAND`, which lets go when it bears no more.
+    body goes, `PIVOT`, on which a foot turns, `GLIDE`, which bears without friction while it does, or `HAND`, which
+    lets go when it bears no more.
     """
 
     links: NDArray[np.intp]
@@ -41,6 +42,11 @@ class ContactPoints:
     def tip(self) -> NDArray[np.bool_]:
         """(points,)"""
         return self.kind == TIP
+
+    @property
+    def turns(self) -> NDArray[np.bool_]:
+        """(points,): those that bear while a foot turns."""
+        return (self.kind == PIVOT) | (self.kind == GLIDE)
 
     @property
     def groups(self) -> int:
@@ -135,11 +141,15 @@ class Reference:
             return np.ones(self.contact.shape)
         steps = max(ramp / self.dt, 1.0)
         flies: NDArray[np.bool_] = np.logical_not(np.logical_or.reduce(self.contact, axis=1))
+        turns = self.points.turns
         out = np.zeros(self.contact.shape)
         for p in range(len(self.points)):
+            # a foot that begins or ends to turn bears as much as before
+            other = self.contact[:, (self.points.group == self.points.group[p]) & (turns != turns[p])].any(axis=1)
             for start, stop in runs(self.contact[:, p]):
-                up = np.arange(1, stop - start + 1) / steps if start and not flies[start - 1] else np.ones(stop - start)
-                gives = stop < len(self) and not flies[stop]
+                takes = start and not flies[start - 1] and not other[start - 1]
+                up = np.arange(1, stop - start + 1) / steps if takes else np.ones(stop - start)
+                gives = stop < len(self) and not flies[stop] and not other[stop]
                 down = np.arange(stop - start, 0, -1) / steps if gives else np.ones(stop - start)
                 out[start:stop, p] = np.minimum(1.0, np.minimum(up, down))
                 before = slice(max(start - round(early / self.dt), 0), start)

@@ -27,7 +27,7 @@ from ukemi.motion.footfalls import (
     runs,
     sole_points,
 )
-from ukemi.motion.soles import Height, Sole, above_ground
+from ukemi.motion.soles import PIVOT, Height, Sole, above_ground
 from ukemi.motion.trajectory import low_pass
 
 #: Frames that are solved at once: more need more memory and are no faster.
@@ -97,6 +97,7 @@ def lock_feet(
         anchors, touching = contact_anchors(points, touching, soles, height)
     targets = foot_targets(points, touching, anchors, fps, s, height, [sole.hand for sole in soles], lead)
     weights = np.where(touching, 1.0, s.swing)[..., None].repeat(3, axis=-1)
+    weights[:, :, PIVOT:][~touching[:, :, PIVOT:]] = 0.0
     columns = _leg_columns(model, soles)
     result = start
     for _ in range(s.rounds):
@@ -155,7 +156,8 @@ class _Stay:
     end: int
 
     def meets(self, other: _Stay) -> bool:
-        return self.point != other.point and self.first < other.end and other.first < self.end
+        soon = int(PIVOT in (self.point, other.point))  # a foot turns about where it stood
+        return self.point != other.point and self.first < other.end + soon and other.first < self.end + soon
 
 
 def _rigid(means: Array, stays: list[_Stay], apart: Array) -> Array:
