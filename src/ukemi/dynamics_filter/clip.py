@@ -231,7 +231,7 @@ def _quality(
     weight = reference.model.mass * 9.81
     com = rows["centroid"][:, :3] - reference.centroid[:n, :3]
     total = rows["force"] + rows["impulse"] / reference.dt
-    down, solid = rows["down"] > 0, ~reference.points.tip
+    down, solid = rows["down"] > 0, ~reference.points.tip & ~reference.points.turns
     normal = run.floor[:3]
     above = above_floor(run.floor, rows["place"])
     stands = down & (reference.points.kind != GLIDE)

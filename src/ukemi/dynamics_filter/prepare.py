@@ -172,7 +172,8 @@ def contact_points(model: Model, soles: Mapping[str, Sole]) -> ContactPoints:
             points = np.concatenate([points, points[2:] + TOES * sole.at.R[:, 0]])
             kinds += [TIP] * 2
         if len(pivot) and not sole.hand:
-            points = np.concatenate([points, pivot, corners[2:]])
+            ahead = (pivot[0] - corners[2]) @ sole.at.R[:, 0] * sole.at.R[:, 0]
+            points = np.concatenate([points, pivot, corners[2:] + ahead])
             kinds += [PIVOT, GLIDE, GLIDE]
         groups.append((sole.link, points, kinds))
     return ContactPoints.of(model, groups)
@@ -219,7 +220,8 @@ def make_reference(
     contacts = sole_contacts(feet, fps, height if there else None, hands=bears_hands)
     turns = turning(feet, fps, height=height if there else None, hands=bears_hands)
     if turns.any() and pivots:
-        figure = Supported(model, {name: with_pivot(sole) for name, sole in figure.soles.items()})
+        on = zip(figure.soles.items(), range(len(soles)), strict=True)
+        figure = Supported(model, {name: with_pivot(s, feet[:, k], turns[:, k]) for (name, s), k in on})
         soles = list(figure.soles.values())
         feet = sole_points(model, soles, smooth)
         contacts = np.concatenate([contacts & ~turns[..., None], turns[..., None]], axis=2)

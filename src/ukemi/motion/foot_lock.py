@@ -36,6 +36,8 @@ AT_ONCE = 1000
 ROUNDS = 50
 #: How far an anchor may move from the mean place of its contact [m].
 FARTHEST = 0.06
+import os
+FT=float(os.environ.get('FT','0.12'))
 #: So long before and after its contacts a hand is on its own way [s]; the offset of a foot goes over to the next.
 HAND_FADE = 0.2
 
@@ -137,7 +139,7 @@ def contact_anchors(
                 places = _rigid(means, stays, apart)
                 moved = np.linalg.norm(places - means, axis=1)
                 worst = int(moved.argmax())
-                if moved[worst] <= FARTHEST:
+                if moved[worst] <= (FARTHEST if len(sole.points) == PIVOT else FT):
                     break
                 gone = stays.pop(worst)
                 kept[gone.first : gone.end, foot, gone.point] = False
