@@ -204,14 +204,22 @@ inline JointLimit joint_value(const FilterData& d, const Body& b, int k, double*
     return {q[k], v[k]};
 }
 
+/// Below this speed [m/s] friction of points that glide fades.
+constexpr double slow_slide = 0.05;
+
 /// Forces of the points that are down, as a sum over the edges of their friction pyramids; returns the number of edges.
 inline int friction_edges(const FilterData& d, const int* set, double* edge) {
     int count = 0;
     for (int p = 0; p < d.np; ++p) {
         if (!set[p]) continue;
         const Ground g = ground_under(d.floor, read3(d.place + 3 * p));
-        const double mu = d.points[p].kind == PointKind::glide ? 0.0 : d.s.mu;
-        const Vec3<double> a = d.floor.t1 * mu, b = d.floor.t2 * mu;
+        Vec3<double> a = d.floor.t1 * d.s.mu, b = d.floor.t2 * d.s.mu;
+        if (d.points[p].kind == PointKind::glide) {  // Coulomb's law: against the way it slides
+            const Vec3<double> v = read3(d.velocity + 3 * p) - d.floor.velocity, along = v - g.n * dot(g.n, v);
+            const Vec3<double> e = g.n - along * (d.s.mu / std::fmax(std::sqrt(dot(along, along)), slow_slide));
+            for (int k = 0; k < 4; ++k) write3(edge + 3 * count++, e);
+            continue;
+        }
         for (const Vec3<double>& e : {g.n + a, g.n - a, g.n + b, g.n - b}) write3(edge + 3 * count++, e);
     }
     return count;
