@@ -42,6 +42,9 @@ TOES = 0.05  # how far toes reach ahead of the ball [m]
 SETTLE = 1.5  # cut-off of the body's way to its feet [Hz]
 STOOP = 1.6  # how long a body goes down that stands too high for its legs [s]
 CUTOFF = 8.0  # of the whole motion [Hz]
+REST, LONG = 0.15, 0.3
+import os
+FLAT=float(os.environ.get('FLAT','1'));TILT=float(os.environ.get('TILT','0.02'))
 #: Of where the body goes only what is slower than SETTLE counts.
 ROUGHLY = FootLockSettings(rounds=1)
 #: With the body settled, legs reach for the floor and the root hardly moves.
@@ -73,7 +76,27 @@ def sole_contacts(
             fastest = np.linalg.norm(point_velocities(points[:, foot, pair], fps), axis=-1).max(axis=1)
             rise = HAND_RISE if hand[foot] else RISE
             found[:, foot, pair] = _tidy(on, low, speed, fastest, fps, rise)[:, None]
+        if not hand[foot]:
+            _put_down(found[:, foot], np.linalg.norm(point_velocities(points[:, foot], fps), axis=-1).max(axis=1), fps)
+            _tilt(found[:, foot], above[:, foot])
     return found
+
+
+def _put_down(on: Contacts, fastest: Array, fps: float) -> None:
+    """Whoever stands still on a heel has the whole sole on the floor, whatever a capture says about the ankle."""
+    if not FLAT: return
+    for first, end in runs(on[:, 0] & ~on[:, 2] & (fastest < REST)):
+        if (end - first) / fps > LONG:
+            on[first:end, 2:] = True
+
+
+def _tilt(on: Contacts, above: Array) -> None:
+    """A foot that leans to one side stands on that side alone."""
+    if not TILT: return
+    for pair in ([0, 1], [2, 3]):
+        for first, end in runs(on[:, pair[0]]):
+            level = np.median(above[first:end, pair], axis=0)
+            on[first:end, np.array(pair)[level > level.min() + TILT]] = False
 
 
 def _tidy(on: Contacts, low: Array, speed: Array, fastest: Array, fps: float, rise: float) -> Contacts:
@@ -112,7 +135,7 @@ def let_go(contacts: Contacts, feet: Array, height: Height | None, hands: Sequen
         lifted, far = (HAND_LIFTED, HAND_MOVED) if hand else (LIFTED, MOVED)
         for pair in ([0, 1], [2, 3], [4])[: 2 if feet.shape[2] == 4 else 3]:
             way = feet[:, foot, pair, :2].mean(axis=1)
-            for first, end in runs(held[:, foot, pair[0]]):
+            for first, end in runs(held[:, foot, pair].any(axis=1)):
                 moved = np.linalg.norm(way[first:end] - np.median(way[first:end], axis=0), axis=1)
                 stands = np.flatnonzero((above[first:end, foot, pair].min(axis=1) < lifted) & (moved < far))
                 a, b = (first + stands[0], first + stands[-1] + 1) if len(stands) else (end, end)
