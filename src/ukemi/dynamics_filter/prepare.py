@@ -42,9 +42,8 @@ TOES = 0.05  # how far toes reach ahead of the ball [m]
 SETTLE = 1.5  # cut-off of the body's way to its feet [Hz]
 STOOP = 1.6  # how long a body goes down that stands too high for its legs [s]
 CUTOFF = 8.0  # of the whole motion [Hz]
-REST, LONG = 0.15, 0.3
-import os
-FLAT=float(os.environ.get('FLAT','1'));TILT=float(os.environ.get('TILT','0.02'))
+REST, LONG = 0.15, 0.3  # a foot rests whose points are slower than this [m/s] for so long [s]
+LEAN = 0.02  # between two sides of a foot that stands on one of them [m]
 #: Of where the body goes only what is slower than SETTLE counts.
 ROUGHLY = FootLockSettings(rounds=1)
 #: With the body settled, legs reach for the floor and the root hardly moves.
@@ -78,25 +77,25 @@ def sole_contacts(
             found[:, foot, pair] = _tidy(on, low, speed, fastest, fps, rise)[:, None]
         if not hand[foot]:
             _put_down(found[:, foot], np.linalg.norm(point_velocities(points[:, foot], fps), axis=-1).max(axis=1), fps)
-            _tilt(found[:, foot], above[:, foot])
+            _lean(found[:, foot], above[:, foot])
     return found
 
 
 def _put_down(on: Contacts, fastest: Array, fps: float) -> None:
     """Whoever stands still on a heel has the whole sole on the floor, whatever a capture says about the ankle."""
-    if not FLAT: return
     for first, end in runs(on[:, 0] & ~on[:, 2] & (fastest < REST)):
         if (end - first) / fps > LONG:
             on[first:end, 2:] = True
 
 
-def _tilt(on: Contacts, above: Array) -> None:
-    """A foot that leans to one side stands on that side alone."""
-    if not TILT: return
+def _lean(on: Contacts, above: Array) -> None:
+    """A foot on its ball or heel alone that leans to one side stands on that side; a flat one leans in captures only."""
+    both = on[:, 0] & on[:, 2]
     for pair in ([0, 1], [2, 3]):
         for first, end in runs(on[:, pair[0]]):
             level = np.median(above[first:end, pair], axis=0)
-            on[first:end, np.array(pair)[level > level.min() + TILT]] = False
+            if both[first:end].mean() < 0.5:
+                on[first:end, np.array(pair)[level > level.min() + LEAN]] = False
 
 
 def _tidy(on: Contacts, low: Array, speed: Array, fastest: Array, fps: float, rise: float) -> Contacts:
@@ -195,8 +194,7 @@ def contact_points(model: Model, soles: Mapping[str, Sole]) -> ContactPoints:
             points = np.concatenate([points, points[2:] + TOES * sole.at.R[:, 0]])
             kinds += [TIP] * 2
         if len(pivot) and not sole.hand:
-            ahead = (pivot[0] - corners[2]) @ sole.at.R[:, 0] * sole.at.R[:, 0]
-            points = np.concatenate([points, pivot, corners[2:] + ahead])
+            points = np.concatenate([points, pivot, corners[2:]])
             kinds += [PIVOT, GLIDE, GLIDE]
         groups.append((sole.link, points, kinds))
     return ContactPoints.of(model, groups)
@@ -243,8 +241,7 @@ def make_reference(
     contacts = sole_contacts(feet, fps, height if there else None, hands=bears_hands)
     turns = turning(feet, fps, height=height if there else None, hands=bears_hands)
     if turns.any() and pivots:
-        on = zip(figure.soles.items(), range(len(soles)), strict=True)
-        figure = Supported(model, {name: with_pivot(s, feet[:, k], turns[:, k]) for (name, s), k in on})
+        figure = Supported(model, {name: with_pivot(sole) for name, sole in figure.soles.items()})
         soles = list(figure.soles.values())
         feet = sole_points(model, soles, smooth)
         contacts = np.concatenate([contacts & ~turns[..., None], turns[..., None]], axis=2)

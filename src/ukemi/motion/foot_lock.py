@@ -36,8 +36,8 @@ AT_ONCE = 1000
 ROUNDS = 50
 #: How far an anchor may move from the mean place of its contact [m].
 FARTHEST = 0.06
-import os
-FT=float(os.environ.get('FT','0.12'))
+#: The same where a foot turns: the ball of one that spins wanders.
+TURNED = 0.12
 #: So long before and after its contacts a hand is on its own way [s]; the offset of a foot goes over to the next.
 HAND_FADE = 0.2
 
@@ -139,7 +139,7 @@ def contact_anchors(
                 places = _rigid(means, stays, apart)
                 moved = np.linalg.norm(places - means, axis=1)
                 worst = int(moved.argmax())
-                if moved[worst] <= (FARTHEST if len(sole.points) == PIVOT else FT):
+                if moved[worst] <= (TURNED if any(s.point == PIVOT for s in stays) else FARTHEST):
                     break
                 gone = stays.pop(worst)
                 kept[gone.first : gone.end, foot, gone.point] = False

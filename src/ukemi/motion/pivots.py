@@ -22,10 +22,6 @@ LOW, RISING = 0.03, 0.3
 FAST, REACH = 1.0, 0.06
 #: Smaller turns are held as contacts that do not turn [rad].
 LEAST = np.deg2rad(45)
-#: The pivot is at most so far behind and ahead of the middle of the ball [m]; how much staying near it counts beside
-#: one frame's distance from the place on the floor.
-import os
-BACK, AHEAD, NEAR_BALL = 0.0, 0.0, 0.3
 #: Two turns to the same side with so little time between them are one [s].
 GAP = 0.08
 
@@ -55,31 +51,6 @@ def turning(points: Array, fps: float, *, height: Height | None = None, hands: S
     return found
 
 
-def with_pivot(sole: Sole, points: Array, turns: Contacts) -> Sole:
-    """The sole, whose points are (frames, 4, 3) in the world, with a fifth: what keeps its place best while it turns.
-
-    min sum |ball(t) + R(t) r - c|^2 over r in the plane of the sole, near the middle of the ball, and a place c on the
-    floor for each turn. A sole that never turns gets the middle of its ball.
-    """
-    ball = sole.points[2:].mean(axis=0)
-    times, place = runs(turns), points[:, 2:, :2].mean(axis=1)
-    r = np.zeros(2)
-    if times and not sole.hand:
-        y = (points[:, 2] - points[:, 3])[:, :2]
-        y = y / np.linalg.norm(y, axis=1, keepdims=True)
-        A, rhs = [], []
-        for k, (first, end) in enumerate(times):
-            rows = np.zeros((end - first, 2, 2 + 2 * len(times)))
-            rows[:, :, 0] = y[first:end, ::-1] * (1, -1)  # ahead is to the right of left
-            rows[:, :, 1] = y[first:end]
-            rows[:, :, 2 + 2 * k : 4 + 2 * k] = -np.eye(2)
-            A.append(rows.reshape(-1, rows.shape[2]))
-            rhs.append(-place[first:end].ravel())
-        stay = NEAR_BALL * np.sqrt(turns.sum())
-        A.append(stay * np.eye(2, A[0].shape[1]))
-        rhs.append(np.zeros(2))
-        r = np.linalg.lstsq(np.concatenate(A), np.concatenate(rhs), rcond=None)[0][:2]
-        half = 0.5 * float(np.linalg.norm(sole.points[2] - sole.points[3]))
-        r = np.clip(r, (-BACK, -half), (AHEAD, half))
-    pivot = ball + sole.at.R[:, :2] @ r
-    return replace(sole, points=frozen(np.concatenate([sole.points, pivot[None]])))
+def with_pivot(sole: Sole) -> Sole:
+    """The sole with the middle of its ball as a fifth point (of a hand: its only point once more)."""
+    return replace(sole, points=frozen(np.concatenate([sole.points, sole.points[2:].mean(axis=0, keepdims=True)])))
