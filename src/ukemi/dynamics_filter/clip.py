@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from ukemi.contact.terrain import Ground, Terrain
+from ukemi.dynamics_filter.bearing import sole_contacts
 from ukemi.dynamics_filter.floor import SteppedGround, above_floor, as_ground
 from ukemi.dynamics_filter.online import Follower
 from ukemi.dynamics_filter.pace import likely_pace
-from ukemi.dynamics_filter.prepare import sole_contacts
 from ukemi.dynamics_filter.reference import GLIDE, Reference
 from ukemi.dynamics_filter.result import (
     FilterResult,

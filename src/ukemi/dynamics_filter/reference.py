@@ -145,7 +145,8 @@ class Reference:
         out = np.zeros(self.contact.shape)
         for p in range(len(self.points)):
             # a foot that begins or ends to turn bears as much as before
-            other = self.contact[:, (self.points.group == self.points.group[p]) & (turns != turns[p])].any(axis=1)
+            beside = (self.points.group == self.points.group[p]) & (turns != turns[p])
+            other: NDArray[np.bool_] = np.logical_or.reduce(self.contact[:, beside], axis=1)
             for start, stop in runs(self.contact[:, p]):
                 takes = start and not flies[start - 1] and not other[start - 1]
                 up = np.arange(1, stop - start + 1) / steps if takes else np.ones(stop - start)

@@ -67,9 +67,9 @@ def supported_reference(
 ) -> SupportedMotion:
     """The reference of a motion q (frames, nq), with the hands, seats and steps that it needs.
 
-    only_feet: nothing else is looked for.
+    only_feet: nothing else is looked for, and feet do not turn.
     """
-    first = make_reference(figure, q, fps, settings.dt, ground)
+    first = make_reference(figure, q, fps, settings.dt, ground, pivots=not only_feet)
     best = SupportedMotion(first, whole_plan(first, settings, ground).shift, ground)
     if only_feet or best.shift < NEEDED:
         return best

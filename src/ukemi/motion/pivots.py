@@ -1,4 +1,4 @@
-"""Feet that turn on their balls: the ball keeps its place on the floor while the foot yaws by more than a sole can be held.
+"""Feet that turn on their balls: the ball keeps its place on the floor while the foot yaws.
 
 In a plane every motion turns about some point. A foot turns on its ball while that point is within reach of the middle
 of the ball: there the speed of the middle is no more than its distance times the rate of yaw. Yaw is read off the line
@@ -26,7 +26,9 @@ LEAST = np.deg2rad(45)
 GAP = 0.08
 
 
-def turning(points: Array, fps: float, *, height: Height | None = None, hands: Sequence[bool] | None = None) -> Contacts:
+def turning(
+    points: Array, fps: float, *, height: Height | None = None, hands: Sequence[bool] | None = None
+) -> Contacts:
     """Which feet, whose points are (frames, feet, 4, 3), turn on their balls: (frames, feet). hands never do."""
     found = np.zeros(points.shape[:2], dtype=bool)
     if len(points) < 2:
@@ -43,7 +45,7 @@ def turning(points: Array, fps: float, *, height: Height | None = None, hands: S
         for side in (-1, 1):
             turns = down & slow & (side * rate > FAST)
             for first, end in runs(~turns):
-                if 0 < first and end < len(turns) and (end - first) / fps < GAP and down[first:end].all():
+                if first > 0 and end < len(turns) and (end - first) / fps < GAP and down[first:end].all():
                     turns[first:end] = True
             for first, end in runs(turns):
                 if side * (yaw[end - 1] - yaw[first]) > LEAST:
