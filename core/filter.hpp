@@ -95,13 +95,13 @@ inline void stick_rows(FilterData& d, const BodyMotion* B, const In<double>& q, 
         const Vec3<double> wish = (x - read3(d.anchor + 3 * p)) * (-s.stick * s.stick) - v * (2 * s.stick) - drift;
         point_row(*d.tree, B, q, d.points[p], x, e, rows.add(dot(e, wish), 0.0));
     };
-    auto sticks = [&](int p) { return d.down[p] && d.points[p].kind != PointKind::glide; };
+    auto sticks = [&](int p) { return d.down[p] && d.points[p].kind != PointKind::glide && d.points[p].kind != PointKind::toe; };
     for (int p = 0; p < d.np; ++p) {
         if (!d.down[p]) continue;
         bool first = true, glides = false;
         if (!sticks(p)) {  // one of the two that glide keeps the foot from rolling over its pivot
             for (int k = 0; k < p; ++k) glides |= d.down[k] && !sticks(k) && d.points[k].body == d.points[p].body;
-            if (!glides) hold(p, ground_under(d.floor, read3(d.place + 3 * p)).n);
+            if (!glides || d.points[p].kind == PointKind::toe) hold(p, ground_under(d.floor, read3(d.place + 3 * p)).n);
             continue;
         }
         for (int k = 0; k < p; ++k) first &= !(sticks(k) && d.points[k].body == d.points[p].body);
@@ -134,7 +134,7 @@ inline void stick_rows(FilterData& d, const BodyMotion* B, const In<double>& q, 
 /// How high a point goes that is still far from where it should come down: a foot that drags would stick in the wrong place. One
 /// that stands already is not lifted.
 inline double clearance(const FilterData& d, const FilterInput& in, int p) {
-    if (d.points[p].kind == PointKind::seat) return 0.0;
+    if (d.points[p].kind == PointKind::seat || d.points[p].kind == PointKind::toe) return 0.0;
     for (int k = 0; k < d.np; ++k)
         if (d.down[k] && d.points[k].body == d.points[p].body) return 0.0;
     const Vec3<double> way = read3(d.ref_place + 3 * p) + read3(in.shift + 6 * p) - read3(d.place + 3 * p);
@@ -149,7 +149,8 @@ inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B
         const PointKind kind = d.points[p].kind;
         const bool land = in.share[p] > 0;  // below zero: it may touch, but is not sent down
         if (d.down[p] || kind == PointKind::tip || kind == PointKind::glide || (kind == PointKind::pivot && !land)) continue;
-        const bool carried = kind == PointKind::seat || kind == PointKind::pivot;
+        if (kind == PointKind::toe && !land) continue;
+        const bool carried = kind == PointKind::seat || kind == PointKind::pivot || kind == PointKind::toe;
         const double w = land ? s.land_weight : s.swing_weight, kp = land ? s.land_kp : s.swing_kp, kd = land ? s.land_kd : s.swing_kd;
         if (w <= 0) continue;
         if (carried && ground_under(d.floor, read3(d.place + 3 * p)).height > d.s.near) continue;
@@ -160,7 +161,7 @@ inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B
         const double high = clearance(d, in, p);
         double down = dot(g.n, wish) + kp * std::fmax(0.0, high - ground_under(d.floor, goal).height);
         // touch-down: aim below the floor, no faster than a foot comes down; what is not sent down slows down before the floor
-        const double speed = dot(g.n, v), left = g.height + (high > 0 ? -high : in.share[p] != 0 ? s.land_depth : 0.0);
+        const double speed = dot(g.n, v), left = g.height + (high > 0 ? -high : in.share[p] != 0 && kind != PointKind::toe ? s.land_depth : 0.0);
         const double pace = left / s.land_time, gently = (-(land ? std::fmin(pace, s.land_speed) : pace) - speed) / (0.4 * s.land_time);
         const bool brake = land || down < gently;
         if (brake) down = gently;
@@ -442,7 +443,7 @@ inline bool mark_impacts(FilterData& d, const BodyMotion* B, const In<double>& q
     double* row = d.nn_work;
     for (int p = 0; p < d.np; ++p) {
         const PointKind kind = d.points[p].kind;  // what turns is a part of the sole, which is stopped
-        if (d.set[p] || kind == PointKind::tip || kind == PointKind::pivot || kind == PointKind::glide) continue;
+        if (d.set[p] || kind == PointKind::tip || kind == PointKind::pivot || kind == PointKind::glide || kind == PointKind::toe) continue;
         const Ground g = ground_under(d.floor, read3(d.place + 3 * p));
         if (g.height > 0.05) continue;
         std::memset(row, 0, static_cast<std::size_t>(d.stride) * sizeof(double));

@@ -9,7 +9,7 @@ namespace ukemi {
 /// A point of a body that may touch the floor. The tip of a sole bears when the sole lies flat and gives way when it does not, as
 /// toes do: it is stopped by nothing and sent nowhere. A point of the seat goes where the body goes: it comes down gently where
 /// it should, but has no place to go to. A foot turns on a pivot, which holds its place, with points that glide beside it.
-enum class PointKind { sole, tip, seat, pivot, glide };
+enum class PointKind { sole, tip, seat, pivot, glide, toe };
 struct FilterPoint { int body; Vec3<double> p; PointKind kind; };  // place in body coordinates
 
 /// Gains and weights; accelerations of joints with weight 1 are the unit. The order is that of SETTINGS in bind_filter.cpp.

@@ -18,7 +18,8 @@ from ukemi.dynamics.kinematics import difference, integrate
 from ukemi.dynamics_filter.bearing import LIFTED, let_go, sole_contacts
 from ukemi.dynamics_filter.floor import SteppedGround, ground_height
 from ukemi.dynamics_filter.footholds import Footholds, footholds
-from ukemi.dynamics_filter.reference import GLIDE, HAND, PIVOT, SOLE, TIP, ContactPoints, Reference
+from ukemi.dynamics_filter.toes import toes_of, straight, laid_down, tips
+from ukemi.dynamics_filter.reference import GLIDE, HAND, PIVOT, SOLE, TIP, TOE, ContactPoints, Reference
 from ukemi.dynamics_filter.retiming import carried, flights, weight_asked_for
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
@@ -86,10 +87,10 @@ def settled(
     return held(body)
 
 
-def contact_points(model: Model, soles: Mapping[str, Sole]) -> ContactPoints:
+def contact_points(model: Model, soles: Mapping[str, Sole], rest: Mapping[str, Array] | None = None) -> ContactPoints:
     """Heel and ball of every sole, where toes prolong it its tip, and where it turns its pivot with the ball's corners
     that glide: four to nine points each; one of a hand."""
-    groups = []
+    groups, where = [], []
     for sole in soles.values():
         corners, pivot = np.split(np.asarray(sole.points, dtype=np.float64), [4])
         points, kinds = corners, [SOLE] * 4
@@ -98,11 +99,21 @@ def contact_points(model: Model, soles: Mapping[str, Sole]) -> ContactPoints:
         elif any(link.joint.nv for link in model.link(sole.link).children):
             points = np.concatenate([points, points[2:] + TOES * sole.at.R[:, 0]])
             kinds += [TIP] * 2
+        name = None if sole.hand else toes_of(model, sole)
         if len(pivot) and not sole.hand:
             points = np.concatenate([points, pivot, corners[2:]])
             kinds += [PIVOT, GLIDE, GLIDE]
         groups.append((sole.link, points, kinds))
-    return ContactPoints.of(model, groups)
+        where.append(name)
+    out = ContactPoints.of(model, groups)
+    if rest:
+        links, places, kind = out.links.copy(), out.places.copy(), out.kind.copy()
+        for g, (name, sole) in enumerate(zip(where, soles.values(), strict=True)):
+            if name is not None:
+                mine = np.flatnonzero((out.group == g) & (out.kind == TIP))
+                links[mine], places[mine], kind[mine] = model.link_index(name), tips(sole, rest[name], TOES), TOE
+        out = ContactPoints(links, places, out.group, kind)
+    return out
 
 
 def schedule(points: ContactPoints, contacts: Contacts) -> Contacts:
@@ -114,6 +125,8 @@ def schedule(points: ContactPoints, contacts: Contacts) -> Contacts:
         for kind in points.kind[points.group == foot]:
             if kind == TIP:
                 columns.append(flat[:, foot])
+            elif kind == TOE:
+                columns.append(contacts[:, foot, 2] & contacts[:, foot, 3])
             else:
                 columns.append(contacts[:, foot, 4 if kind in (PIVOT, GLIDE) else next(corners)])
     return np.stack(columns, axis=1)
@@ -162,9 +175,11 @@ def make_reference(
     elif height is not None and not there:
         smooth[:, 2] += height(smooth[:, :2])
     still = settled(figure, smooth, fps, contacts, height, move, steps)
+    rest = straight(model, still, figure.soles, contacts)
+    still = laid_down(model, still, fps, figure.soles, contacts, rest)
     motion = trajectory(model, still, fps, dt, CUTOFF)
     nearest = np.clip(np.round(motion.time * fps).astype(int), 0, len(still) - 1)
-    points = contact_points(model, figure.soles)
+    points = contact_points(model, figure.soles, rest)
     feet = sole_points(model, soles, motion.q)
     wanted = contacts[nearest]
     held = let_go(wanted, feet, height, bears_hands)

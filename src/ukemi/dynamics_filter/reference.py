@@ -17,7 +17,7 @@ from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 
 #: Kinds of contact points; the core knows all but the last.
-SOLE, TIP, SEAT, PIVOT, GLIDE, HAND = range(6)
+SOLE, TIP, SEAT, PIVOT, GLIDE, TOE, HAND = range(7)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class ContactPoints:
     @property
     def tip(self) -> NDArray[np.bool_]:
         """(points,)"""
-        return self.kind == TIP
+        return (self.kind == TIP) | (self.kind == TOE)
 
     @property
     def turns(self) -> NDArray[np.bool_]:

@@ -167,6 +167,9 @@ def figure_from_clip(
     weight = weight if mass is None else positive("mass", mass)
     scale = stature / table.height
     soles = {side: sole_of(f"{side}_foot", stances[side], ground_under(stances[side], floor), scale) for side in SIDES}
+    for side in SIDES:
+        if f"{side}_toes" in shape.places and stances[side].toe_is_joint:
+            shape.places[f"{side}_toes"] = np.asarray(soles[side].points[2:].mean(axis=0))  # type: ignore[index]
     flesh = flesh_of(shape, soles, weight, scale, sex)
     model = _build(clip.name or "figure", tree, shape, flesh, soles)
     return ClipFigure(clip, model, soles, joints, floor, stature, weight)
