@@ -96,16 +96,14 @@ inline void stick_rows(FilterData& d, const BodyMotion* B, const In<double>& q, 
         point_row(*d.tree, B, q, d.points[p], x, e, rows.add(dot(e, wish), 0.0));
     };
     auto sticks = [&](int p) { return d.down[p] && d.points[p].kind != PointKind::glide && d.points[p].kind != PointKind::toe; };
+    auto normal = [&](int p) { hold(p, ground_under(d.floor, read3(d.place + 3 * p)).n); };
     for (int p = 0; p < d.np; ++p) {
         if (!d.down[p]) continue;
-        bool first = true, glides = false;
-        if (!sticks(p)) {  // one of the two that glide keeps the foot from rolling over its pivot
-            for (int k = 0; k < p; ++k) glides |= d.down[k] && !sticks(k) && d.points[k].body == d.points[p].body;
-            if (!glides || d.points[p].kind == PointKind::toe) hold(p, ground_under(d.floor, read3(d.place + 3 * p)).n);
-            continue;
-        }
-        for (int k = 0; k < p; ++k) first &= !(sticks(k) && d.points[k].body == d.points[p].body);
-        if (!first) continue;
+        bool first = true;
+        for (int k = 0; k < p; ++k) first &= !(d.down[k] && sticks(k) == sticks(p) && d.points[k].body == d.points[p].body);
+        // both ends of toes stay on the floor; one of two points that glide keeps the foot from rolling over its pivot
+        if (!sticks(p) && (first || d.points[p].kind == PointKind::toe)) normal(p);
+        if (!sticks(p) || !first) continue;
         const Vec3<double> x = read3(d.place + 3 * p);
         hold(p, {1, 0, 0}), hold(p, {0, 1, 0}), hold(p, {0, 0, 1});
         int second = -1, third = -1;
@@ -121,20 +119,23 @@ inline void stick_rows(FilterData& d, const BodyMotion* B, const In<double>& q, 
         Vec3<double> e1 = cross(line, other);
         e1 = e1 * (1 / std::sqrt(dot(e1, e1)));
         hold(second, e1), hold(second, cross(line, e1));
-        Vec3<double> normal = zero3<double>();
+        Vec3<double> across = zero3<double>();
         for (int k = p + 1; k < d.np; ++k) {
             if (!sticks(k) || k == second || d.points[k].body != d.points[p].body) continue;
             const Vec3<double> n = cross(line, read3(d.place + 3 * k) - x);
-            if (dot(n, n) > wide) wide = dot(n, n), third = k, normal = n;
+            if (dot(n, n) > wide) wide = dot(n, n), third = k, across = n;
         }
-        if (third >= 0) hold(third, normal * (1 / std::sqrt(wide)));
+        if (third >= 0) hold(third, across * (1 / std::sqrt(wide)));
     }
 }
+
+/// Points that go where their body goes: sent down where they should be, but to no place.
+constexpr bool rides(PointKind kind) { return kind == PointKind::seat || kind == PointKind::pivot || kind == PointKind::toe; }
 
 /// How high a point goes that is still far from where it should come down: a foot that drags would stick in the wrong place. One
 /// that stands already is not lifted.
 inline double clearance(const FilterData& d, const FilterInput& in, int p) {
-    if (d.points[p].kind == PointKind::seat || d.points[p].kind == PointKind::toe) return 0.0;
+    if (rides(d.points[p].kind)) return 0.0;
     for (int k = 0; k < d.np; ++k)
         if (d.down[k] && d.points[k].body == d.points[p].body) return 0.0;
     const Vec3<double> way = read3(d.ref_place + 3 * p) + read3(in.shift + 6 * p) - read3(d.place + 3 * p);
@@ -148,9 +149,8 @@ inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B
     for (int p = 0; p < d.np; ++p) {
         const PointKind kind = d.points[p].kind;
         const bool land = in.share[p] > 0;  // below zero: it may touch, but is not sent down
-        if (d.down[p] || kind == PointKind::tip || kind == PointKind::glide || (kind == PointKind::pivot && !land)) continue;
-        if (kind == PointKind::toe && !land) continue;
-        const bool carried = kind == PointKind::seat || kind == PointKind::pivot || kind == PointKind::toe;
+        if (d.down[p] || kind == PointKind::tip || kind == PointKind::glide || (!land && rides(kind) && kind != PointKind::seat)) continue;
+        const bool carried = rides(kind);
         const double w = land ? s.land_weight : s.swing_weight, kp = land ? s.land_kp : s.swing_kp, kd = land ? s.land_kd : s.swing_kd;
         if (w <= 0) continue;
         if (carried && ground_under(d.floor, read3(d.place + 3 * p)).height > d.s.near) continue;
@@ -442,8 +442,7 @@ inline bool mark_impacts(FilterData& d, const BodyMotion* B, const In<double>& q
     bool any = false;
     double* row = d.nn_work;
     for (int p = 0; p < d.np; ++p) {
-        const PointKind kind = d.points[p].kind;  // what turns is a part of the sole, which is stopped
-        if (d.set[p] || kind == PointKind::tip || kind == PointKind::pivot || kind == PointKind::glide || kind == PointKind::toe) continue;
+        if (d.set[p] || (d.points[p].kind != PointKind::sole && d.points[p].kind != PointKind::seat)) continue;
         const Ground g = ground_under(d.floor, read3(d.place + 3 * p));
         if (g.height > 0.05) continue;
         std::memset(row, 0, static_cast<std::size_t>(d.stride) * sizeof(double));

@@ -46,7 +46,7 @@ def gains_of(model: Model, s: Settings) -> Array:
         elif any(name in link.name.lower() for name in TRUNK):
             gains[2, link.v] = s.spine
         elif link.name.endswith("toes"):
-            gains[2, link.v] = s.toes
+            gains[:, link.v] = np.array([[s.toe_kp], [s.toe_kd], [s.toes]])
     return gains
 
 

@@ -18,9 +18,9 @@ from ukemi.dynamics.kinematics import difference, integrate
 from ukemi.dynamics_filter.bearing import LIFTED, let_go, sole_contacts
 from ukemi.dynamics_filter.floor import SteppedGround, ground_height
 from ukemi.dynamics_filter.footholds import Footholds, footholds
-from ukemi.dynamics_filter.toes import toes_of, straight, laid_down, tips
 from ukemi.dynamics_filter.reference import GLIDE, HAND, PIVOT, SOLE, TIP, TOE, ContactPoints, Reference
 from ukemi.dynamics_filter.retiming import carried, flights, weight_asked_for
+from ukemi.dynamics_filter.toes import REACH, laid_down, straight_toes, toe_tips, toes_of
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.motion.foot_lock import FootLockSettings, lock_feet
@@ -30,7 +30,6 @@ from ukemi.motion.pivots import turning, with_pivot
 from ukemi.motion.soles import Height, Sole, above_ground
 from ukemi.motion.trajectory import low_pass, smooth_coordinates, trajectory
 
-TOES = 0.05  # how far toes reach ahead of the ball [m]
 SETTLE = 1.5  # cut-off of the body's way to its feet [Hz]
 STOOP = 1.6  # how long a body goes down that stands too high for its legs [s]
 CUTOFF = 8.0  # of the whole motion [Hz]
@@ -87,37 +86,34 @@ def settled(
     return held(body)
 
 
-def contact_points(model: Model, soles: Mapping[str, Sole], rest: Mapping[str, Array] | None = None) -> ContactPoints:
-    """Heel and ball of every sole, where toes prolong it its tip, and where it turns its pivot with the ball's corners
-    that glide: four to nine points each; one of a hand."""
-    groups, where = [], []
-    for sole in soles.values():
+def contact_points(
+    model: Model, soles: Mapping[str, Sole], straight: Mapping[str, Array] | None = None
+) -> ContactPoints:
+    """Heel and ball of every sole, ends of toes, and where a foot turns its pivot with the ball's corners that glide:
+    four to nine points each; one of a hand. straight: rotations of toes that prolong their sole; those bear on their
+    own, others prolong the sole while it lies flat.
+    """
+    parts: list[tuple[int, str, Array, int]] = []
+    for foot, sole in enumerate(soles.values()):
         corners, pivot = np.split(np.asarray(sole.points, dtype=np.float64), [4])
-        points, kinds = corners, [SOLE] * 4
         if sole.hand:
-            points, kinds = points[:1], [HAND]
+            parts.append((foot, sole.link, corners[:1], HAND))
+            continue
+        parts.append((foot, sole.link, corners, SOLE))
+        toes = toes_of(model, sole)
+        if toes is not None and straight is not None:
+            parts.append((foot, toes, toe_tips(sole, straight[toes]), TOE))
         elif any(link.joint.nv for link in model.link(sole.link).children):
-            points = np.concatenate([points, points[2:] + TOES * sole.at.R[:, 0]])
-            kinds += [TIP] * 2
-        name = None if sole.hand else toes_of(model, sole)
-        if len(pivot) and not sole.hand:
-            points = np.concatenate([points, pivot, corners[2:]])
-            kinds += [PIVOT, GLIDE, GLIDE]
-        groups.append((sole.link, points, kinds))
-        where.append(name)
-    out = ContactPoints.of(model, groups)
-    if rest:
-        links, places, kind = out.links.copy(), out.places.copy(), out.kind.copy()
-        for g, (name, sole) in enumerate(zip(where, soles.values(), strict=True)):
-            if name is not None:
-                mine = np.flatnonzero((out.group == g) & (out.kind == TIP))
-                links[mine], places[mine], kind[mine] = model.link_index(name), tips(sole, rest[name], TOES), TOE
-        out = ContactPoints(links, places, out.group, kind)
-    return out
+            parts.append((foot, sole.link, corners[2:] + REACH * sole.at.R[:, 0], TIP))
+        if len(pivot):
+            parts += [(foot, sole.link, pivot, PIVOT), (foot, sole.link, corners[2:], GLIDE)]
+    return ContactPoints.of(model, parts)
 
 
 def schedule(points: ContactPoints, contacts: Contacts) -> Contacts:
-    """(frames, points) from heels, balls and pivots (frames, feet, 4 or 5): tips bear while the sole lies flat."""
+    """(frames, points) from heels, balls and pivots (frames, feet, 4 or 5): tips bear while the sole lies flat, toes
+    while the ball does.
+    """
     flat = np.logical_and.reduce(contacts[:, :, :4], axis=2)
     columns = []
     for foot in range(points.groups):
@@ -175,11 +171,11 @@ def make_reference(
     elif height is not None and not there:
         smooth[:, 2] += height(smooth[:, :2])
     still = settled(figure, smooth, fps, contacts, height, move, steps)
-    rest = straight(model, still, figure.soles, contacts)
-    still = laid_down(model, still, fps, figure.soles, contacts, rest)
+    straight = straight_toes(model, still, figure.soles, contacts)
+    still = laid_down(model, still, fps, figure.soles, straight, height)
     motion = trajectory(model, still, fps, dt, CUTOFF)
     nearest = np.clip(np.round(motion.time * fps).astype(int), 0, len(still) - 1)
-    points = contact_points(model, figure.soles, rest)
+    points = contact_points(model, figure.soles, straight)
     feet = sole_points(model, soles, motion.q)
     wanted = contacts[nearest]
     held = let_go(wanted, feet, height, bears_hands)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ukemi import _core
 from ukemi.dynamics.kinematics import link_poses
@@ -25,9 +25,9 @@ class ContactPoints:
     """Points of links that may touch the floor, in groups (a foot, a hand) that step together.
 
     links: (points,) indices; places: (points, 3) in link coordinates [m]; group: (points,) which group each is in;
-    kind: (points,) `SOLE`, `TIP`, which gives way unless the sole is flat, as toes do, `SEAT`, which goes where the
-    body goes, `PIVOT`, on which a foot turns, `GLIDE`, which bears without friction while it does, or `HAND`, which
-    lets go when it bears no more.
+    kind: (points,) `SOLE`; `TIP`, which prolongs a sole that is flat and gives way when it is not; `SEAT`, which goes
+    where the body goes; `PIVOT`, on which a foot turns; `GLIDE`, which slides while it does; `TOE`, an end of toes
+    that bend at the ball; or `HAND`, which lets go when it bears no more.
     """
 
     links: NDArray[np.intp]
@@ -40,7 +40,7 @@ class ContactPoints:
 
     @property
     def tip(self) -> NDArray[np.bool_]:
-        """(points,)"""
+        """(points,): ends of toes."""
         return (self.kind == TIP) | (self.kind == TOE)
 
     @property
@@ -53,13 +53,11 @@ class ContactPoints:
         return int(self.group.max(initial=-1)) + 1
 
     @classmethod
-    def of(cls, model: Model, groups: Sequence[tuple[str, Array, ArrayLike]]) -> ContactPoints:
-        """From (link name, points (n, 3), their kinds (n,)), one per group."""
-        links = [model.link_index(name) for name, points, _ in groups for _ in points]
-        group = [i for i, (_, points, _) in enumerate(groups) for _ in points]
-        kind = np.concatenate([np.asarray(kinds, dtype=np.intp) for _, _, kinds in groups])
-        places = np.concatenate([np.asarray(p, dtype=np.float64) for _, p, _ in groups])
-        return cls(np.array(links, dtype=np.intp), places, np.array(group, dtype=np.intp), kind)
+    def of(cls, model: Model, parts: Sequence[tuple[int, str, Array, int]]) -> ContactPoints:
+        """From parts of groups: (group, link name, points (n, 3), their kind)."""
+        each = [(group, model.link_index(link), kind) for group, link, points, kind in parts for _ in points]
+        group, links, kind = np.array(each, dtype=np.intp).T
+        return cls(links, np.concatenate([points for _, _, points, _ in parts]), group, kind)
 
     def in_world(self, model: Model, q: Array) -> Array:
         """Places (..., points, 3) in the world."""
