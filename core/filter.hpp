@@ -149,7 +149,7 @@ inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B
     for (int p = 0; p < d.np; ++p) {
         const PointKind kind = d.points[p].kind;
         const bool land = in.share[p] > 0;  // below zero: it may touch, but is not sent down
-        if (d.down[p] || kind == PointKind::tip || kind == PointKind::glide || (!land && rides(kind) && kind != PointKind::seat)) continue;
+        if (d.down[p] || kind == PointKind::tip || kind == PointKind::glide || (!land && kind == PointKind::pivot)) continue;
         const bool carried = rides(kind);
         const double w = land ? s.land_weight : s.swing_weight, kp = land ? s.land_kp : s.swing_kp, kd = land ? s.land_kd : s.swing_kd;
         if (w <= 0) continue;
@@ -442,6 +442,7 @@ inline bool mark_impacts(FilterData& d, const BodyMotion* B, const In<double>& q
     bool any = false;
     double* row = d.nn_work;
     for (int p = 0; p < d.np; ++p) {
+        // tips and toes give way, and what turns is a part of the sole
         if (d.set[p] || (d.points[p].kind != PointKind::sole && d.points[p].kind != PointKind::seat)) continue;
         const Ground g = ground_under(d.floor, read3(d.place + 3 * p));
         if (g.height > 0.05) continue;
@@ -535,7 +536,8 @@ inline void filter_step(FilterData& d, const FilterInput& in) {
         // contact is what the simulated state shows; the schedule only says what is wanted
         const Vec3<double> x = read3(d.place + 3 * p);
         const Ground g = ground_under(d.floor, x);
-        if (in.share[p] == 0 || std::fabs(g.height) > (d.points[p].kind == PointKind::tip || g.height > 0 ? lifted : 1.0)) {
+        const bool end = d.points[p].kind == PointKind::tip || d.points[p].kind == PointKind::toe;  // may come from below
+        if (in.share[p] == 0 || std::fabs(g.height) > (end || g.height > 0 ? lifted : 1.0)) {
             d.down[p] = 0;
         } else if (!d.down[p]) {
             const double speed = dot(g.n, read3(d.velocity + 3 * p) - d.floor.velocity);

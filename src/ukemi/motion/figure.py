@@ -167,8 +167,8 @@ def figure_from_clip(
     weight = weight if mass is None else positive("mass", mass)
     scale = stature / table.height
     soles = {side: sole_of(f"{side}_foot", stances[side], ground_under(stances[side], floor), scale) for side in SIDES}
-    # toes turn about the ball's line on the sole: the skeleton's joint, above and behind it, would lock a foot that stands
-    # on ball and toes
+    # toes turn about the ball's line on the sole: the skeleton's joint, above and behind it, would lock a foot that
+    # stands on ball and toes
     balls = {f"{side}_toes": soles[side].points[2:].mean(axis=0) for side in SIDES if f"{side}_toes" in joints}
     shape = replace(shape, places={**shape.places, **balls})
     flesh = flesh_of(shape, soles, weight, scale, sex)
