@@ -10,7 +10,7 @@ import numpy as np
 
 from ukemi.contact.terrain import Ground, Terrain
 from ukemi.dynamics_filter.bearing import sole_contacts
-from ukemi.dynamics_filter.floor import SteppedGround, above_floor, as_ground
+from ukemi.dynamics_filter.floor import above_floor, as_ground
 from ukemi.dynamics_filter.online import Follower
 from ukemi.dynamics_filter.pace import likely_pace
 from ukemi.dynamics_filter.reference import GLIDE, Reference
@@ -93,8 +93,6 @@ def filter_motion(
 
         clip = read_motion(clip)
     ground = as_ground(terrain)
-    if solver == "paper" and isinstance(ground, SteppedGround):
-        raise InvalidInputError("terrain: the filter of the paper walks on planes, got boxes")
     given = clip
     if pace is not None:
         clip = clip.with_motion(clip.rotations, clip.translations, clip.fps * positive("pace", pace))

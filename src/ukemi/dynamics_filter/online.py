@@ -218,7 +218,7 @@ class Follower:
         (Pratt et al. 2006)."""
         ref, s, k = self.reference, self.settings, self.step
         goal = ref.centroid[k]
-        omega = np.sqrt(GRAVITY / max(goal[2], 0.3))
+        omega = np.sqrt(GRAVITY / max(float(above_floor(self.floor, goal[:3])), 0.3))
         error = (x[:3] - goal[:3]) + (x[3:6] - goal[3:6]) / omega
         error -= (error @ self.floor[:3]) * self.floor[:3]
         lag = 1 - np.exp(-steps * s.dt / s.step_lag)
