@@ -143,6 +143,9 @@ inline double clearance(const FilterData& d, const FilterInput& in, int p) {
     return far > d.s.near ? std::fmin(0.3 * far, 0.03) : 0.0;
 }
 
+/// Toes so far below the ground are under a step that the foot stands before [m].
+constexpr double under = 0.02;
+
 /// Points in the air follow their reference; those that should be down go down.
 inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B, const In<double>& q, FilterRows& rows) {
     const FilterSettings& s = d.s;
@@ -153,7 +156,8 @@ inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B
         const bool carried = rides(kind);
         const double w = land ? s.land_weight : s.swing_weight, kp = land ? s.land_kp : s.swing_kp, kd = land ? s.land_kd : s.swing_kd;
         if (w <= 0) continue;
-        if (carried && ground_under(d.floor, read3(d.place + 3 * p)).height > d.s.near) continue;
+        const double above = ground_under(d.floor, read3(d.place + 3 * p)).height;
+        if (carried && (above > d.s.near || (kind == PointKind::toe && above < -under))) continue;
         const Vec3<double> x = read3(d.place + 3 * p), v = read3(d.velocity + 3 * p), drift = read3(d.drift + 3 * p);
         const Vec3<double> goal = read3(d.ref_place + 3 * p) + read3(in.shift + 6 * p);
         const Vec3<double> wish = (goal - x) * kp + (read3(d.ref_velocity + 3 * p) + read3(in.shift + 6 * p + 3) - v) * kd + read3(d.ref_acceleration + 3 * p);

@@ -19,7 +19,7 @@ from ukemi.motion.soles import Height, Sole, above_ground
 #: The ball's height [m] and speed upwards [m/s] at most.
 LOW, RISING = 0.03, 0.3
 #: The foot turns faster than this [rad/s] about a point no farther than this from the middle of its ball [m].
-FAST, REACH = 1.0, 0.06
+FAST, REACH = 1.0, 0.08
 #: Smaller turns are held as contacts that do not turn [rad].
 LEAST = np.deg2rad(45)
 #: Two turns to the same side with so little time between them are one [s].
