@@ -99,10 +99,14 @@ inline void stick_rows(FilterData& d, const BodyMotion* B, const In<double>& q, 
     auto normal = [&](int p) { hold(p, ground_under(d.floor, read3(d.place + 3 * p)).n); };
     for (int p = 0; p < d.np; ++p) {
         if (!d.down[p]) continue;
-        bool first = true;
-        for (int k = 0; k < p; ++k) first &= !(d.down[k] && sticks(k) == sticks(p) && d.points[k].body == d.points[p].body);
-        // both ends of toes stay on the floor; one of two points that glide keeps the foot from rolling over its pivot
-        if (!sticks(p) && (first || d.points[p].kind == PointKind::toe)) normal(p);
+        bool first = true, flat = false;
+        for (int k = 0; k < d.np; ++k) {
+            if (!d.down[k] || d.points[k].body != d.points[p].body) continue;
+            first &= k >= p || sticks(k) != sticks(p);
+            flat |= d.points[k].kind == PointKind::sole;
+        }
+        // both ends of toes stay on the floor; one of two points that glide keeps a foot from rolling over its pivot
+        if (!sticks(p) && (d.points[p].kind == PointKind::toe || (first && !flat))) normal(p);
         if (!sticks(p) || !first) continue;
         const Vec3<double> x = read3(d.place + 3 * p);
         hold(p, {1, 0, 0}), hold(p, {0, 1, 0}), hold(p, {0, 0, 1});
