@@ -217,18 +217,18 @@ inline JointLimit joint_value(const FilterData& d, const Body& b, int k, double*
 constexpr double slow_slide = 0.05;
 
 /// Forces of the points that are down, as a sum over the edges of their friction pyramids; returns the number of edges.
-inline int friction_edges(const FilterData& d, const int* set, double* edge) {
+inline int friction_edges(const FilterData& d, const int* set, double* edge, double mu_glide) {
     int count = 0;
     for (int p = 0; p < d.np; ++p) {
         if (!set[p]) continue;
         const Ground g = ground_under(d.floor, read3(d.place + 3 * p));
-        Vec3<double> a = d.floor.t1 * d.s.mu, b = d.floor.t2 * d.s.mu;
         if (d.points[p].kind == PointKind::glide) {  // Coulomb's law: against the way it slides
             const Vec3<double> v = read3(d.velocity + 3 * p) - d.floor.velocity, along = v - g.n * dot(g.n, v);
-            const Vec3<double> e = g.n - along * (d.s.mu / std::fmax(std::sqrt(dot(along, along)), slow_slide));
+            const Vec3<double> e = g.n - along * (mu_glide / std::fmax(std::sqrt(dot(along, along)), slow_slide));
             for (int k = 0; k < 4; ++k) write3(edge + 3 * count++, e);
             continue;
         }
+        const Vec3<double> a = d.floor.t1 * d.s.mu, b = d.floor.t2 * d.s.mu;
         for (const Vec3<double>& e : {g.n + a, g.n - a, g.n + b, g.n - b}) write3(edge + 3 * count++, e);
     }
     return count;
@@ -279,7 +279,7 @@ inline int filter_solve(FilterData& d, const FilterInput& in, const BodyMotion* 
     forward_substitute(d.S, m, m, d.y);
 
     // what is left for the forces: 1/2 |y2 + L22^-1 G f|^2 + 1/2 W |G f - wish|^2 + 1/2 reg |f|^2
-    const int edges = friction_edges(d, d.down, d.edge);
+    const int edges = friction_edges(d, d.down, d.edge, d.s.mu);
     double wish[6];
     {
         Vec3<double> F = Vec3<double>{d.gravity[0], d.gravity[1], d.gravity[2]} * d.mass, N = zero3<double>();
@@ -474,7 +474,7 @@ inline void filter_impulse(FilterData& d, const BodyMotion* B, const In<double>&
             factorize(tree, d.factor);
         }
         for (int j = 0; j < n; ++j) d.v_new[j] = d.v[j] + d.s.dt * d.a[j];
-        const int edges = friction_edges(d, d.set, d.edge);
+        const int edges = friction_edges(d, d.set, d.edge, 0.0);  // what glides is only kept out of the floor
         int e = 0;
         double trace = 0;
         for (int p = 0; p < d.np; ++p) {
