@@ -95,17 +95,25 @@ inline void stick_rows(FilterData& d, const BodyMotion* B, const In<double>& q, 
         const Vec3<double> wish = (x - read3(d.anchor + 3 * p)) * (-s.stick * s.stick) - v * (2 * s.stick) - drift;
         point_row(*d.tree, B, q, d.points[p], x, e, rows.add(dot(e, wish), 0.0));
     };
+    auto sticks = [&](int p) { return d.down[p] && d.points[p].kind != PointKind::glide && d.points[p].kind != PointKind::toe; };
+    auto normal = [&](int p) { hold(p, ground_under(d.floor, read3(d.place + 3 * p)).n); };
     for (int p = 0; p < d.np; ++p) {
         if (!d.down[p]) continue;
-        bool first = true;
-        for (int k = 0; k < p; ++k) first &= !(d.down[k] && d.points[k].body == d.points[p].body);
-        if (!first) continue;
+        bool first = true, flat = false;
+        for (int k = 0; k < d.np; ++k) {
+            if (!d.down[k] || d.points[k].body != d.points[p].body) continue;
+            first &= k >= p || sticks(k) != sticks(p);
+            flat |= d.points[k].kind == PointKind::sole;
+        }
+        // both ends of toes stay on the floor; one of two points that glide keeps a foot from rolling over its pivot
+        if (!sticks(p) && (d.points[p].kind == PointKind::toe || (first && !flat))) normal(p);
+        if (!sticks(p) || !first) continue;
         const Vec3<double> x = read3(d.place + 3 * p);
         hold(p, {1, 0, 0}), hold(p, {0, 1, 0}), hold(p, {0, 0, 1});
         int second = -1, third = -1;
         double far = 1e-8, wide = 1e-10;
         for (int k = p + 1; k < d.np; ++k) {
-            if (!d.down[k] || d.points[k].body != d.points[p].body) continue;
+            if (!sticks(k) || d.points[k].body != d.points[p].body) continue;
             const Vec3<double> r = read3(d.place + 3 * k) - x;
             if (dot(r, r) > far) far = dot(r, r), second = k;
         }
@@ -115,20 +123,23 @@ inline void stick_rows(FilterData& d, const BodyMotion* B, const In<double>& q, 
         Vec3<double> e1 = cross(line, other);
         e1 = e1 * (1 / std::sqrt(dot(e1, e1)));
         hold(second, e1), hold(second, cross(line, e1));
-        Vec3<double> normal = zero3<double>();
+        Vec3<double> across = zero3<double>();
         for (int k = p + 1; k < d.np; ++k) {
-            if (!d.down[k] || k == second || d.points[k].body != d.points[p].body) continue;
+            if (!sticks(k) || k == second || d.points[k].body != d.points[p].body) continue;
             const Vec3<double> n = cross(line, read3(d.place + 3 * k) - x);
-            if (dot(n, n) > wide) wide = dot(n, n), third = k, normal = n;
+            if (dot(n, n) > wide) wide = dot(n, n), third = k, across = n;
         }
-        if (third >= 0) hold(third, normal * (1 / std::sqrt(wide)));
+        if (third >= 0) hold(third, across * (1 / std::sqrt(wide)));
     }
 }
+
+/// Points that go where their body goes: sent down where they should be, but to no place.
+constexpr bool rides(PointKind kind) { return kind == PointKind::seat || kind == PointKind::pivot || kind == PointKind::toe; }
 
 /// How high a point goes that is still far from where it should come down: a foot that drags would stick in the wrong place. One
 /// that stands already is not lifted.
 inline double clearance(const FilterData& d, const FilterInput& in, int p) {
-    if (d.points[p].kind == PointKind::seat) return 0.0;
+    if (rides(d.points[p].kind)) return 0.0;
     for (int k = 0; k < d.np; ++k)
         if (d.down[k] && d.points[k].body == d.points[p].body) return 0.0;
     const Vec3<double> way = read3(d.ref_place + 3 * p) + read3(in.shift + 6 * p) - read3(d.place + 3 * p);
@@ -136,16 +147,21 @@ inline double clearance(const FilterData& d, const FilterInput& in, int p) {
     return far > d.s.near ? std::fmin(0.3 * far, 0.03) : 0.0;
 }
 
+/// Toes so far below the ground are under a step that the foot stands before [m].
+constexpr double under = 0.02;
+
 /// Points in the air follow their reference; those that should be down go down.
 inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B, const In<double>& q, FilterRows& rows) {
     const FilterSettings& s = d.s;
     for (int p = 0; p < d.np; ++p) {
-        if (d.down[p] || d.points[p].kind == PointKind::tip) continue;
-        const bool carried = d.points[p].kind == PointKind::seat;
+        const PointKind kind = d.points[p].kind;
         const bool land = in.share[p] > 0;  // below zero: it may touch, but is not sent down
+        if (d.down[p] || kind == PointKind::tip || kind == PointKind::glide || (!land && kind == PointKind::pivot)) continue;
+        const bool carried = rides(kind);
         const double w = land ? s.land_weight : s.swing_weight, kp = land ? s.land_kp : s.swing_kp, kd = land ? s.land_kd : s.swing_kd;
         if (w <= 0) continue;
-        if (carried && ground_under(d.floor, read3(d.place + 3 * p)).height > d.s.near) continue;
+        const double above = ground_under(d.floor, read3(d.place + 3 * p)).height;
+        if (carried && (above > d.s.near || (kind == PointKind::toe && above < -under))) continue;
         const Vec3<double> x = read3(d.place + 3 * p), v = read3(d.velocity + 3 * p), drift = read3(d.drift + 3 * p);
         const Vec3<double> goal = read3(d.ref_place + 3 * p) + read3(in.shift + 6 * p);
         const Vec3<double> wish = (goal - x) * kp + (read3(d.ref_velocity + 3 * p) + read3(in.shift + 6 * p + 3) - v) * kd + read3(d.ref_acceleration + 3 * p);
@@ -153,7 +169,7 @@ inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B
         const double high = clearance(d, in, p);
         double down = dot(g.n, wish) + kp * std::fmax(0.0, high - ground_under(d.floor, goal).height);
         // touch-down: aim below the floor, no faster than a foot comes down; what is not sent down slows down before the floor
-        const double speed = dot(g.n, v), left = g.height + (high > 0 ? -high : in.share[p] != 0 ? s.land_depth : 0.0);
+        const double speed = dot(g.n, v), left = g.height + (high > 0 ? -high : in.share[p] != 0 && kind != PointKind::toe ? s.land_depth : 0.0);
         const double pace = left / s.land_time, gently = (-(land ? std::fmin(pace, s.land_speed) : pace) - speed) / (0.4 * s.land_time);
         const bool brake = land || down < gently;
         if (brake) down = gently;
@@ -197,12 +213,21 @@ inline JointLimit joint_value(const FilterData& d, const Body& b, int k, double*
     return {q[k], v[k]};
 }
 
+/// Below this speed [m/s] friction of points that glide fades.
+constexpr double slow_slide = 0.05;
+
 /// Forces of the points that are down, as a sum over the edges of their friction pyramids; returns the number of edges.
-inline int friction_edges(const FilterData& d, const int* set, double* edge) {
+inline int friction_edges(const FilterData& d, const int* set, double* edge, double mu_glide) {
     int count = 0;
     for (int p = 0; p < d.np; ++p) {
         if (!set[p]) continue;
         const Ground g = ground_under(d.floor, read3(d.place + 3 * p));
+        if (d.points[p].kind == PointKind::glide) {  // Coulomb's law: against the way it slides
+            const Vec3<double> v = read3(d.velocity + 3 * p) - d.floor.velocity, along = v - g.n * dot(g.n, v);
+            const Vec3<double> e = g.n - along * (mu_glide / std::fmax(std::sqrt(dot(along, along)), slow_slide));
+            for (int k = 0; k < 4; ++k) write3(edge + 3 * count++, e);
+            continue;
+        }
         const Vec3<double> a = d.floor.t1 * d.s.mu, b = d.floor.t2 * d.s.mu;
         for (const Vec3<double>& e : {g.n + a, g.n - a, g.n + b, g.n - b}) write3(edge + 3 * count++, e);
     }
@@ -254,7 +279,7 @@ inline int filter_solve(FilterData& d, const FilterInput& in, const BodyMotion* 
     forward_substitute(d.S, m, m, d.y);
 
     // what is left for the forces: 1/2 |y2 + L22^-1 G f|^2 + 1/2 W |G f - wish|^2 + 1/2 reg |f|^2
-    const int edges = friction_edges(d, d.down, d.edge);
+    const int edges = friction_edges(d, d.down, d.edge, d.s.mu);
     double wish[6];
     {
         Vec3<double> F = Vec3<double>{d.gravity[0], d.gravity[1], d.gravity[2]} * d.mass, N = zero3<double>();
@@ -425,7 +450,8 @@ inline bool mark_impacts(FilterData& d, const BodyMotion* B, const In<double>& q
     bool any = false;
     double* row = d.nn_work;
     for (int p = 0; p < d.np; ++p) {
-        if (d.set[p] || d.points[p].kind == PointKind::tip) continue;
+        // tips and toes give way, and what turns is a part of the sole
+        if (d.set[p] || (d.points[p].kind != PointKind::sole && d.points[p].kind != PointKind::seat)) continue;
         const Ground g = ground_under(d.floor, read3(d.place + 3 * p));
         if (g.height > 0.05) continue;
         std::memset(row, 0, static_cast<std::size_t>(d.stride) * sizeof(double));
@@ -448,7 +474,7 @@ inline void filter_impulse(FilterData& d, const BodyMotion* B, const In<double>&
             factorize(tree, d.factor);
         }
         for (int j = 0; j < n; ++j) d.v_new[j] = d.v[j] + d.s.dt * d.a[j];
-        const int edges = friction_edges(d, d.set, d.edge);
+        const int edges = friction_edges(d, d.set, d.edge, 0.0);  // what glides is only kept out of the floor
         int e = 0;
         double trace = 0;
         for (int p = 0; p < d.np; ++p) {
@@ -518,7 +544,8 @@ inline void filter_step(FilterData& d, const FilterInput& in) {
         // contact is what the simulated state shows; the schedule only says what is wanted
         const Vec3<double> x = read3(d.place + 3 * p);
         const Ground g = ground_under(d.floor, x);
-        if (in.share[p] == 0 || std::fabs(g.height) > (d.points[p].kind == PointKind::tip || g.height > 0 ? lifted : 1.0)) {
+        const bool end = d.points[p].kind == PointKind::tip || d.points[p].kind == PointKind::toe;  // may come from below
+        if (in.share[p] == 0 || std::fabs(g.height) > (end || g.height > 0 ? lifted : 1.0)) {
             d.down[p] = 0;
         } else if (!d.down[p]) {
             const double speed = dot(g.n, read3(d.velocity + 3 * p) - d.floor.velocity);

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
 
 import ukemi as uk
+from tests.dynamics_filter.figures import pushed, standing_figure, standing_reference
 from ukemi.contact.terrain import HeightField, Solids, Terrain, stairs
 from ukemi.dynamics_filter.floor import SteppedGround, above_floor, as_ground, floor_of, ground_height
 from ukemi.dynamics_filter.footholds import MARGIN, _level_place, lead_over
+from ukemi.dynamics_filter.paper import follow_paper
 from ukemi.dynamics_filter.result import FilterResult
 from ukemi.dynamics_filter.settings import STANDARD
 from ukemi.model.arrays import Array
@@ -120,9 +123,27 @@ def test_what_the_filter_cannot_walk_on_is_named(terrain: Terrain, message: str)
         uk.filter_motion(walk(0.3), terrain=terrain)
 
 
-def test_the_paper_knows_no_steps() -> None:
-    with pytest.raises(uk.InvalidInputError, match="walks on planes"):
-        uk.filter_motion(walk(0.3), terrain=stairs(2), solver="paper")
+PODIUM = Solids([Box((2, 2, 0.4), at=Pose((0, 0, 0.2)))])
+
+
+def test_the_paper_stands_on_a_box() -> None:
+    level = standing_reference(0.1)
+    raised = replace(level, q=level.q + np.eye(level.model.nq)[2] * 0.4)
+    low, high = follow_paper(level), follow_paper(raised, as_ground(PODIUM))
+    assert high.rows["force"] == pytest.approx(low.rows["force"], abs=1e-6)
+    assert high.rows["down"].all(axis=0).sum() >= 8
+
+
+def test_an_online_filter_is_pushed_on_a_box_as_on_the_floor() -> None:
+    model, q = standing_figure()
+    up = q + np.eye(model.nq)[2] * 0.4
+    low, high = uk.DynamicsFilter(model), uk.DynamicsFilter(model, terrain=PODIUM)
+    for k in range(600):
+        wrench = pushed(model, "chest", np.array([250.0, 0, 0]), q) if 50 <= k < 100 else None
+        a, b = low.step(q, wrench), high.step(up, wrench)
+    assert not b.fell
+    assert b.q[2] - a.q[2] == pytest.approx(0.4, abs=1e-6)
+    assert b.q[:2] == pytest.approx(a.q[:2], abs=1e-6)
 
 
 def test_a_foot_across_an_edge_goes_to_the_nearer_side() -> None:

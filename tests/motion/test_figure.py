@@ -40,8 +40,11 @@ def test_every_link_is_where_its_joint_is(clip: uk.Clip, figure: uk.ClipFigure) 
     for k, link in enumerate(figure.model.link_names):
         j = figure.joints[link]
         assert np.abs(X[:, k, :3, :3] - matrices(clip.world_rotations[:, j])).max() < ROUNDING
-        # no bone between kept joints bends here except the neck, whose joint is merged
-        if link != "head":
+        # no bone between kept joints bends here except the neck, whose joint is merged; toes turn about the ball
+        if link.endswith("toes"):
+            sole = figure.soles[link.removesuffix("_toes")]
+            assert figure.model.link(link).at.position == pytest.approx(sole.points[2:].mean(axis=0), abs=ROUNDING)
+        elif link != "head":
             assert np.abs(X[:, k, :3, 3] + (0, 0, figure.floor) - clip.positions[:, j]).max() < ROUNDING, link
 
 

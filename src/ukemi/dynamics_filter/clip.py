@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from ukemi.contact.terrain import Ground, Terrain
-from ukemi.dynamics_filter.floor import SteppedGround, above_floor, as_ground
+from ukemi.dynamics_filter.bearing import sole_contacts
+from ukemi.dynamics_filter.floor import above_floor, as_ground
 from ukemi.dynamics_filter.online import Follower
 from ukemi.dynamics_filter.pace import likely_pace
-from ukemi.dynamics_filter.prepare import sole_contacts
-from ukemi.dynamics_filter.reference import Reference
+from ukemi.dynamics_filter.reference import GLIDE, Reference
 from ukemi.dynamics_filter.result import (
     FilterResult,
     Quality,
@@ -93,8 +93,6 @@ def filter_motion(
 
         clip = read_motion(clip)
     ground = as_ground(terrain)
-    if solver == "paper" and isinstance(ground, SteppedGround):
-        raise InvalidInputError("terrain: the filter of the paper walks on planes, got boxes")
     given = clip
     if pace is not None:
         clip = clip.with_motion(clip.rotations, clip.translations, clip.fps * positive("pace", pace))
@@ -231,10 +229,11 @@ def _quality(
     weight = reference.model.mass * 9.81
     com = rows["centroid"][:, :3] - reference.centroid[:n, :3]
     total = rows["force"] + rows["impulse"] / reference.dt
-    down, solid = rows["down"] > 0, ~reference.points.tip
+    down, solid = rows["down"] > 0, ~reference.points.tip & ~reference.points.turns
     normal = run.floor[:3]
     above = above_floor(run.floor, rows["place"])
-    steps = np.linalg.norm(np.diff(rows["place"], axis=0), axis=2)[down[1:] & down[:-1]]
+    stands = down & (reference.points.kind != GLIDE)
+    steps = np.linalg.norm(np.diff(rows["place"], axis=0), axis=2)[stands[1:] & stands[:-1]]
     f_n = total @ normal
     f_t = np.linalg.norm(total - f_n[..., None] * normal, axis=2)
     bears = f_n > 1e-3 * weight

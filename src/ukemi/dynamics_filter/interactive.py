@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ukemi import _core
-from ukemi.contact.terrain import Ground
+from ukemi.contact.terrain import Terrain
+from ukemi.dynamics_filter.floor import above_floor, as_ground
 from ukemi.dynamics_filter.online import Follower
 from ukemi.dynamics_filter.prepare import contact_points
 from ukemi.dynamics_filter.reference import Reference
@@ -66,7 +67,8 @@ class DynamicsFilter:
     Args:
         body: a model with a free base and two feet, or a world with one figure (whose terrain and state are taken).
         settings: gains and weights.
-        terrain: the ground; level by default.
+        terrain: the ground, level by default; or boxes on level ground, such as `stairs`. Steps that save it from a
+            fall are taken on its own level.
         soles: where its feet touch, if its shapes do not tell (`ukemi.motion.humanoid.model_soles`).
         q: first configuration; by default the first frame's.
         v: first velocity; by default the first frame's.
@@ -78,7 +80,7 @@ class DynamicsFilter:
         body: Model | World,
         settings: Settings | None = None,
         *,
-        terrain: Ground | None = None,
+        terrain: Terrain = None,
         soles: Mapping[str, Sole] | None = None,
         q: ArrayLike | None = None,
         v: ArrayLike | None = None,
@@ -93,11 +95,10 @@ class DynamicsFilter:
             terrain = getattr(body, "terrain", None) if terrain is None else terrain
         else:
             model = body
-        if terrain is not None and not hasattr(terrain, "normal"):
-            raise InvalidInputError(f"DynamicsFilter: expected a Ground, got {terrain!r:.100}")
-        self.model, self.ground, self.stepping = model, terrain, stepping
+        ground = as_ground(terrain)
+        self.model, self.ground, self.stepping = model, ground, stepping
         s = STANDARD if settings is None else settings
-        friction = s.friction if terrain is None else float(min(terrain.friction, 10.0))
+        friction = s.friction if ground is None else float(min(ground.friction, 10.0))
         # a frame does not say how hard the floor will be pushed
         self.settings = replace(s, friction=friction, preview=min(s.preview, 0.8), plan_push=0.0)
         self.points = contact_points(model, model_soles(model) if soles is None else soles)
@@ -239,7 +240,8 @@ class DynamicsFilter:
         q, _, x = self._follower.state()
         down = out["down"][0] > 0
         places = self.points.in_world(self.model, q)
-        xi = x[:2] + x[3:5] / np.sqrt(9.81 / max(x[2], 0.3))
+        c = np.append(x[:2], above_floor(self._follower.floor, x[:3]))
+        xi = c[:2] + x[3:5] / np.sqrt(9.81 / max(c[2], 0.3))
         if self._step is None and outside(places[down][:, :2], xi) < -MARGIN:
             return
         if self._step is None:
@@ -251,6 +253,6 @@ class DynamicsFilter:
         e = np.array([1.0, 0, 0])
         ahead = e + 2 * w * np.cross(u, e) + 2 * np.cross(u, np.cross(u, e))
         heading = ahead[:2] / max(float(np.linalg.norm(ahead[:2])), 1e-9)
-        new = plan_step(self.points, places, x[:3], x[3:6], self.time, self._shifts, heading, self._step)
+        new = plan_step(self.points, places, c, x[3:6], self.time, self._shifts, heading, self._step)
         if self._step is None or np.linalg.norm(new.after - self._step.after) > 0.01:
             self._step, self._anew = new, True

@@ -29,8 +29,9 @@ SOON = 0.009
 DESCENT, LATEST = 0.4, 0.1
 #: Feet keep so far from the edges of steps [m].
 EDGE = 0.015
-#: So long before the end of its contact a hand that bears nothing lets go [s].
-LETS_GO = 0.15
+#: So long before the end of its contact a hand that bears nothing, and will bear no more than this, lets go
+#: [s], [body weights].
+LETS_GO, BEARS = 0.15, 0.02
 TRUNK = ("abdomen", "chest", "spine", "torso", "waist")
 
 
@@ -45,7 +46,7 @@ def gains_of(model: Model, s: Settings) -> Array:
         elif any(name in link.name.lower() for name in TRUNK):
             gains[2, link.v] = s.spine
         elif link.name.endswith("toes"):
-            gains[2, link.v] = s.toes
+            gains[:, link.v] = np.array([[s.toe_kp], [s.toe_kd], [s.toes]])
     return gains
 
 
@@ -150,8 +151,18 @@ class Follower:
         self.step += int(out["steps"])
         if self.hands.any():  # one that bears nothing towards the end of its contact would only hold the body back
             idle = (out["down"] > 0).all(axis=0) & ~out["force"].any(axis=(0, 2)) & self.hands
-            self.let_go |= idle & (ref.contact_left[min(self.step, len(ref) - 1)] < LETS_GO)
+            left = ref.contact_left[min(self.step, len(ref) - 1)]
+            self.let_go |= idle & (left < LETS_GO) & ~self._needed(left)
         return out
+
+    def _needed(self, left: Array) -> NDArray[np.bool_]:
+        """Which points the plan lets bear within the seconds left (points,)."""
+        if self.plan is None:
+            return np.zeros(len(left), dtype=bool)
+        now = self.step * self.settings.dt
+        soon = (self.plan.time[1:, None] > now) & (self.plan.time[:-1, None] < now + left)
+        bears = soon & (self.plan.force[..., 2] > BEARS * GRAVITY)
+        return np.logical_or.reduce(bears, axis=0)
 
     def _feet(self) -> NDArray[np.bool_]:
         """Which feet are down."""
@@ -207,7 +218,7 @@ class Follower:
         (Pratt et al. 2006)."""
         ref, s, k = self.reference, self.settings, self.step
         goal = ref.centroid[k]
-        omega = np.sqrt(GRAVITY / max(goal[2], 0.3))
+        omega = np.sqrt(GRAVITY / max(float(above_floor(self.floor, goal[:3])), 0.3))
         error = (x[:3] - goal[:3]) + (x[3:6] - goal[3:6]) / omega
         error -= (error @ self.floor[:3]) * self.floor[:3]
         lag = 1 - np.exp(-steps * s.dt / s.step_lag)

@@ -24,7 +24,7 @@ from ukemi.contact.terrain import Ground
 from ukemi.dynamics.forward import mass_matrix
 from ukemi.dynamics.inverse import bias
 from ukemi.dynamics.kinematics import difference, integrate, jacobian, jacobian_rate, link_poses
-from ukemi.dynamics_filter.floor import floor_of
+from ukemi.dynamics_filter.floor import above_floor, floor_of
 from ukemi.dynamics_filter.reference import Reference
 from ukemi.dynamics_filter.run import Run, lies
 from ukemi.errors import InvalidInputError
@@ -129,7 +129,7 @@ class _Contacts:
 
     def __init__(self, reference: Reference, floor: Array, stick: float) -> None:
         self.model, self.points = reference.model, reference.points
-        self.normal, self.offset, self.stick = floor[:3], floor[12], stick
+        self.floor, self.normal, self.stick = floor, floor[:3], stick
         self.anchor: dict[int, Array] = {}
         self.solid = np.flatnonzero(~self.points.tip)
 
@@ -149,12 +149,13 @@ class _Contacts:
         """v after the points that are below the floor and sink have stopped, and the impulses (points, 3)."""
         places = self.points.in_world(self.model, q)
         impulse = np.zeros((len(self.points), 3))
-        new = [int(p) for p in self.solid if p not in self.anchor and places[p] @ self.normal - self.offset < 0]
+        above = above_floor(self.floor, places)
+        new = [int(p) for p in self.solid if p not in self.anchor and above[p] < 0]
         new = [p for p in new if self.normal @ self._jacobian(q, p) @ v < 0]
         if not new:
             return v, impulse
         for p in new:
-            self.anchor[p] = places[p] - (places[p] @ self.normal - self.offset) * self.normal
+            self.anchor[p] = places[p] - above[p] * self.normal
         down = list(self.anchor)
         H = np.concatenate([self._jacobian(q, p) for p in down])
         R = np.linalg.solve(mass_matrix(self.model, q), H.T)
@@ -185,7 +186,7 @@ def follow_paper(
     floor = floor_of(ground)
     contacts = _Contacts(reference, floor, filter_.settings.stick)
     q, v = reference.q[0].copy(), reference.v[0].copy()
-    above = reference.places[0] @ floor[:3] - floor[12]
+    above = above_floor(floor, reference.places[0])
     for p in contacts.solid[reference.contact[0, contacts.solid] & (above[contacts.solid] < 5e-3)]:
         contacts.anchor[int(p)] = reference.places[0, p] - above[p] * floor[:3]
     chunks, start, interrupted = [], clock.perf_counter(), False

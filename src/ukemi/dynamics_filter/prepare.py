@@ -1,15 +1,13 @@
 """From a motion to a reference: smooth coordinates, when which part of a sole bears, feet that stay where they stand.
 
-What is done here and why (measurements in docs/filter.md): heel and ball of a sole touch as pairs; a foot that stands
-still counts as standing even some centimetres above the floor, because floors of captures are not level; the body is
-moved to the feet slowly (1.5 Hz) and the legs do the rest, because a pelvis that follows its feet frame by frame
-asks for
-impossible forces; the toes prolong a sole that lies flat.
+What is done here and why (measurements in docs/filter.md): the body is moved to the feet slowly (1.5 Hz) and the legs
+do the rest, because a pelvis that follows its feet frame by frame asks for impossible forces; the toes prolong a sole
+that lies flat; feet that turn under the body hold the middle of their ball alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,27 +15,21 @@ from numpy.lib.stride_tricks import sliding_window_view
 
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics.kinematics import difference, integrate
+from ukemi.dynamics_filter.bearing import LIFTED, let_go, sole_contacts
 from ukemi.dynamics_filter.floor import SteppedGround, ground_height
 from ukemi.dynamics_filter.footholds import Footholds, footholds
-from ukemi.dynamics_filter.reference import HAND, SOLE, TIP, ContactPoints, Reference, runs
+from ukemi.dynamics_filter.reference import GLIDE, HAND, PIVOT, SOLE, TIP, TOE, ContactPoints, Reference
 from ukemi.dynamics_filter.retiming import carried, flights, weight_asked_for
+from ukemi.dynamics_filter.toes import REACH, laid_down, straight_toes, toe_tips, toes_of
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.motion.foot_lock import FootLockSettings, lock_feet
-from ukemi.motion.footfalls import Contacts, Footed, FootfallSettings, footfalls, point_velocities, sole_points
-from ukemi.motion.hands import HANDFALLS, hand_pads
+from ukemi.motion.footfalls import Contacts, Footed, sole_points
+from ukemi.motion.hands import hand_pads
+from ukemi.motion.pivots import turning, with_pivot
 from ukemi.motion.soles import Height, Sole, above_ground
 from ukemi.motion.trajectory import low_pass, smooth_coordinates, trajectory
 
-#: A foot that hardly moves is standing, even where the floor of the capture is too low.
-STILL = FootfallSettings(on_height=0.07, on_speed=0.25, off_height=0.09, off_speed=0.5)
-GAP, HIGH = 0.08, 0.05  # interruptions shorter and lower than this are none [s, m]
-SHORTEST = 0.05  # a contact [s]
-RISE = 0.02  # a contact begins and ends with its points so little above their median height in it [m]
-EARLIER, SLOW = 0.06, 0.2  # a contact begins so much earlier while the points are low and slower than this [s, m/s]
-LIFTED, MOVED = 0.006, 0.015  # a contact ends when the held foot is so far above the ground or from its place [m]
-HAND_RISE, HAND_LIFTED, HAND_MOVED = 0.04, 0.03, 0.05  # the same of hands, which captures follow less well [m]
-TOES = 0.05  # how far toes reach ahead of the ball [m]
 SETTLE = 1.5  # cut-off of the body's way to its feet [Hz]
 STOOP = 1.6  # how long a body goes down that stands too high for its legs [s]
 CUTOFF = 8.0  # of the whole motion [Hz]
@@ -53,71 +45,6 @@ class Supported:
 
     model: Model
     soles: Mapping[str, Sole]
-
-
-def sole_contacts(
-    points: Array, fps: float, height: Height | None = None, hands: Sequence[bool] | None = None
-) -> Contacts:
-    """Which points (frames, feet, 4, 3) of the soles are meant to bear; heel and ball as pairs. hands: which are."""
-    found = footfalls(points, fps, height=height) | footfalls(points, fps, settings=STILL, height=height)
-    hand = np.zeros(points.shape[1], dtype=bool) if hands is None else np.asarray(hands)
-    found[:, hand] = footfalls(points[:, hand], fps, settings=HANDFALLS, height=height)
-    above = above_ground(points, height)
-    for foot in range(found.shape[1]):
-        for pair in ([0, 1], [2, 3]):
-            on = found[:, foot, pair[0]] | found[:, foot, pair[1]]
-            low = above[:, foot, pair].min(axis=1)
-            way = points[:, foot, pair, :2].mean(axis=1)
-            speed = np.linalg.norm(np.gradient(way, 1 / fps, axis=0), axis=1) if len(way) > 1 else np.zeros(len(way))
-            fastest = np.linalg.norm(point_velocities(points[:, foot, pair], fps), axis=-1).max(axis=1)
-            rise = HAND_RISE if hand[foot] else RISE
-            found[:, foot, pair] = _tidy(on, low, speed, fastest, fps, rise)[:, None]
-    return found
-
-
-def _tidy(on: Contacts, low: Array, speed: Array, fastest: Array, fps: float, rise: float) -> Contacts:
-    """Without short gaps and touches, and with beginnings and ends where the points are down."""
-    n = len(on)
-    for first, end in runs(~on):
-        # a foot that is dragged has been neither lifted nor turned
-        short = (end - first) / fps < GAP and low[first:end].max() < HIGH
-        dragged = low[first:end].max() < LIFTED and fastest[first:end].max() < STILL.off_speed
-        if first > 0 and end < n and (short or dragged):
-            on[first:end] = True
-    for first, end in runs(on):
-        if first > 0 and end < n and (end - first) / fps < SHORTEST:
-            on[first:end] = False
-    for first, end in runs(on):
-        level = np.median(low[first:end]) + rise
-        while end - first > 2 and first > 0 and low[first] > level:
-            on[first] = False
-            first += 1
-        while end - first > 2 and end < n and low[end - 1] > level:
-            on[end - 1] = False
-            end -= 1
-        earliest = first - round(EARLIER * fps)
-        while first > max(earliest, 0) and not on[first - 1] and low[first - 1] < level and speed[first - 1] < SLOW:
-            first -= 1
-            on[first] = True
-    return on
-
-
-def let_go(contacts: Contacts, feet: Array, height: Height | None, hands: Sequence[bool]) -> Contacts:
-    """Contacts (frames, feet, 4) of points (frames, feet, 4, 3) without beginnings and ends at which a pair is above
-    the ground or away from its place: what could not be held there does not stand there.
-    """
-    held, above = contacts.copy(), above_ground(feet, height)
-    for foot, hand in enumerate(hands):
-        lifted, far = (HAND_LIFTED, HAND_MOVED) if hand else (LIFTED, MOVED)
-        for pair in ([0, 1], [2, 3]):
-            way = feet[:, foot, pair, :2].mean(axis=1)
-            for first, end in runs(held[:, foot, pair[0]]):
-                moved = np.linalg.norm(way[first:end] - np.median(way[first:end], axis=0), axis=1)
-                stands = np.flatnonzero((above[first:end, foot, pair].min(axis=1) < lifted) & (moved < far))
-                a, b = (first + stands[0], first + stands[-1] + 1) if len(stands) else (end, end)
-                held[first : a if first > 0 else first, foot, pair] = False
-                held[b if end < len(held) else end : end, foot, pair] = False
-    return held
 
 
 def settled(
@@ -159,29 +86,46 @@ def settled(
     return held(body)
 
 
-def contact_points(model: Model, soles: Mapping[str, Sole]) -> ContactPoints:
-    """Heel and ball of every sole, and where toes prolong it its tip: four or six points each; one of a hand."""
-    groups = []
-    for sole in soles.values():
-        points, kinds = np.asarray(sole.points, dtype=np.float64), [SOLE] * 4
+def contact_points(
+    model: Model, soles: Mapping[str, Sole], straight: Mapping[str, Array] | None = None
+) -> ContactPoints:
+    """Heel and ball of every sole, ends of toes, and where a foot turns its pivot with the ball's corners that glide:
+    four to nine points each; one of a hand. straight: rotations of toes that prolong their sole; those bear on their
+    own, others prolong the sole while it lies flat.
+    """
+    parts: list[tuple[int, str, Array, int]] = []
+    for foot, sole in enumerate(soles.values()):
+        corners, pivot = np.split(np.asarray(sole.points, dtype=np.float64), [4])
         if sole.hand:
-            points, kinds = points[:1], [HAND]
+            parts.append((foot, sole.link, corners[:1], HAND))
+            continue
+        parts.append((foot, sole.link, corners, SOLE))
+        toes = toes_of(model, sole)
+        if toes is not None and straight is not None:
+            parts.append((foot, toes, toe_tips(sole, straight[toes]), TOE))
         elif any(link.joint.nv for link in model.link(sole.link).children):
-            points = np.concatenate([points, points[2:] + TOES * sole.at.R[:, 0]])
-            kinds += [TIP] * 2
-        groups.append((sole.link, points, kinds))
-    return ContactPoints.of(model, groups)
+            parts.append((foot, sole.link, corners[2:] + REACH * sole.at.R[:, 0], TIP))
+        if len(pivot):
+            parts += [(foot, sole.link, pivot, PIVOT), (foot, sole.link, corners[2:], GLIDE)]
+    return ContactPoints.of(model, parts)
 
 
 def schedule(points: ContactPoints, contacts: Contacts) -> Contacts:
-    """(frames, points) from those of heels and balls (frames, feet, 4): tips bear while the sole lies flat."""
-    flat = np.logical_and.reduce(contacts, axis=2)
+    """(frames, points) from heels, balls and pivots (frames, feet, 4 or 5): tips bear while the sole lies flat, toes
+    while the ball does.
+    """
+    flat = np.logical_and.reduce(contacts[:, :, :4], axis=2)
     columns = []
     for foot in range(points.groups):
-        tip = points.tip[points.group == foot]
-        tips, solid = int(tip.sum()), int((~tip).sum())
-        columns.append(np.hstack([contacts[:, foot, :solid], np.repeat(flat[:, foot : foot + 1], tips, axis=1)]))
-    return np.hstack(columns)
+        corners = iter(range(4))
+        for kind in points.kind[points.group == foot]:
+            if kind == TIP:
+                columns.append(flat[:, foot])
+            elif kind == TOE:
+                columns.append(contacts[:, foot, 2] & contacts[:, foot, 3])
+            else:
+                columns.append(contacts[:, foot, 4 if kind in (PIVOT, GLIDE) else next(corners)])
+    return np.stack(columns, axis=1)
 
 
 def make_reference(
@@ -194,12 +138,14 @@ def make_reference(
     hands: bool = False,
     move: Array | None = None,
     there: bool = False,
+    pivots: bool = True,
 ) -> Reference:
     """A figure's motion q (frames, nq) as a reference with steps of dt on a ground.
 
     On a slope the body keeps its height above the ground, as in [DF03] Fig. 10. hands: whether they may bear.
     move: (frames, 3), of the body before its feet are held where they stood without it [m]. there: whether the motion
-    was made on this ground; otherwise it was made on level ground at 0, and is brought to this one.
+    was made on this ground; otherwise it was made on level ground at 0, and is brought to this one. pivots: whether
+    feet may turn.
     """
     model, height = figure.model, ground_height(ground)
     smooth = smooth_coordinates(model, q, fps, CUTOFF)
@@ -209,6 +155,12 @@ def make_reference(
     bears_hands = [sole.hand for sole in soles]
     feet = sole_points(model, soles, smooth)
     contacts = sole_contacts(feet, fps, height if there else None, hands=bears_hands)
+    turns = turning(feet, fps, height=height if there else None, hands=bears_hands)
+    if pivots and turns.any():
+        figure = Supported(model, {name: with_pivot(sole) for name, sole in figure.soles.items()})
+        soles = list(figure.soles.values())
+        feet = sole_points(model, soles, smooth)
+        contacts = np.concatenate([contacts & ~turns[..., None], turns[..., None]], axis=2)
     if not there:
         contacts = carried(contacts, feet, weight_asked_for(model, smooth, fps))
     steps = None
@@ -219,9 +171,11 @@ def make_reference(
     elif height is not None and not there:
         smooth[:, 2] += height(smooth[:, :2])
     still = settled(figure, smooth, fps, contacts, height, move, steps)
+    straight = straight_toes(model, still, figure.soles, contacts)
+    still = laid_down(model, still, fps, figure.soles, straight, height)
     motion = trajectory(model, still, fps, dt, CUTOFF)
     nearest = np.clip(np.round(motion.time * fps).astype(int), 0, len(still) - 1)
-    points = contact_points(model, figure.soles)
+    points = contact_points(model, figure.soles, straight)
     feet = sole_points(model, soles, motion.q)
     wanted = contacts[nearest]
     held = let_go(wanted, feet, height, bears_hands)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ukemi import _core
 from ukemi.dynamics.kinematics import link_poses
@@ -16,8 +16,8 @@ from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 
-#: Kinds of contact points; the core knows the first three.
-SOLE, TIP, SEAT, HAND = range(4)
+#: Kinds of contact points; the core knows all but the last.
+SOLE, TIP, SEAT, PIVOT, GLIDE, TOE, HAND = range(7)
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +25,9 @@ class ContactPoints:
     """Points of links that may touch the floor, in groups (a foot, a hand) that step together.
 
     links: (points,) indices; places: (points, 3) in link coordinates [m]; group: (points,) which group each is in;
-    kind: (points,) `SOLE`, `TIP`, which gives way unless the sole is flat, as toes do, `SEAT`, which goes where the
-    body goes, or `HAND`, which lets go when it bears no more.
+    kind: (points,) `SOLE`; `TIP`, which prolongs a sole that is flat and gives way when it is not; `SEAT`, which goes
+    where the body goes; `PIVOT`, on which a foot turns; `GLIDE`, which slides while it does; `TOE`, an end of toes
+    that bend at the ball; or `HAND`, which lets go when it bears no more.
     """
 
     links: NDArray[np.intp]
@@ -39,21 +40,24 @@ class ContactPoints:
 
     @property
     def tip(self) -> NDArray[np.bool_]:
-        """(points,)"""
-        return self.kind == TIP
+        """(points,): ends of toes."""
+        return (self.kind == TIP) | (self.kind == TOE)
+
+    @property
+    def turns(self) -> NDArray[np.bool_]:
+        """(points,): those that bear while a foot turns."""
+        return (self.kind == PIVOT) | (self.kind == GLIDE)
 
     @property
     def groups(self) -> int:
         return int(self.group.max(initial=-1)) + 1
 
     @classmethod
-    def of(cls, model: Model, groups: Sequence[tuple[str, Array, ArrayLike]]) -> ContactPoints:
-        """From (link name, points (n, 3), their kinds (n,)), one per group."""
-        links = [model.link_index(name) for name, points, _ in groups for _ in points]
-        group = [i for i, (_, points, _) in enumerate(groups) for _ in points]
-        kind = np.concatenate([np.asarray(kinds, dtype=np.intp) for _, _, kinds in groups])
-        places = np.concatenate([np.asarray(p, dtype=np.float64) for _, p, _ in groups])
-        return cls(np.array(links, dtype=np.intp), places, np.array(group, dtype=np.intp), kind)
+    def of(cls, model: Model, parts: Sequence[tuple[int, str, Array, int]]) -> ContactPoints:
+        """From parts of groups: (group, link name, points (n, 3), their kind)."""
+        each = [(group, model.link_index(link), kind) for group, link, points, kind in parts for _ in points]
+        group, links, kind = np.array(each, dtype=np.intp).T
+        return cls(links, np.concatenate([points for _, _, points, _ in parts]), group, kind)
 
     def in_world(self, model: Model, q: Array) -> Array:
         """Places (..., points, 3) in the world."""
@@ -135,11 +139,16 @@ class Reference:
             return np.ones(self.contact.shape)
         steps = max(ramp / self.dt, 1.0)
         flies: NDArray[np.bool_] = np.logical_not(np.logical_or.reduce(self.contact, axis=1))
+        turns = self.points.turns
         out = np.zeros(self.contact.shape)
         for p in range(len(self.points)):
+            # a foot that begins or ends to turn bears as much as before
+            beside = (self.points.group == self.points.group[p]) & (turns != turns[p])
+            other: NDArray[np.bool_] = np.logical_or.reduce(self.contact[:, beside], axis=1)
             for start, stop in runs(self.contact[:, p]):
-                up = np.arange(1, stop - start + 1) / steps if start and not flies[start - 1] else np.ones(stop - start)
-                gives = stop < len(self) and not flies[stop]
+                takes = start and not flies[start - 1] and not other[start - 1]
+                up = np.arange(1, stop - start + 1) / steps if takes else np.ones(stop - start)
+                gives = stop < len(self) and not flies[stop] and not other[stop]
                 down = np.arange(stop - start, 0, -1) / steps if gives else np.ones(stop - start)
                 out[start:stop, p] = np.minimum(1.0, np.minimum(up, down))
                 before = slice(max(start - round(early / self.dt), 0), start)

@@ -15,7 +15,8 @@ class Settings:
     """One setting serves every motion; how it was found stands in docs/filter.md.
 
     dt: time step [s]. plan_every: seconds between plans. preview: seconds that a plan looks ahead (0: none).
-    joint_kp, joint_kd: local feedback of [DF03] eq. 39 [1/s^2, 1/s]. limb, spine, toes: weights of joint accelerations.
+    joint_kp, joint_kd: local feedback of [DF03] eq. 39 [1/s^2, 1/s]; toe_kp, toe_kd: of toes, which the floor
+    bends and which are straight again soon after. limb, spine, toes: weights of joint accelerations.
     root_weight, root_kp, root_kd: orientation of the pelvis; place_weight: its place.
     com_*: centre of mass; spin_*: angular momentum about it; swing_*: soles in the air, per point; land_*: soles that
     should be down; brake_weight: soles that slow down before the floor. plan_*: weights of the plan, per unit mass
@@ -36,6 +37,8 @@ class Settings:
     limb: float = 1.0
     spine: float = 20.0
     toes: float = 0.3
+    toe_kp: float = 6400.0
+    toe_kd: float = 160.0
     root_weight: float = 20.0
     root_kp: float = 200.0
     root_kd: float = 28.0

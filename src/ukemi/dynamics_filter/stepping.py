@@ -88,9 +88,9 @@ def plan_step(
 ) -> Step:
     """The better of two steps: the one that comes nearer to where the capture point will be.
 
-    places: (points, 3) of all points, those of a foot under way as if it had not left; shifts: (feet, 3), of the
-    feet from the
-    reference; ahead: (2,), where the figure looks. under_way: a step whose aim is to be found again.
+    places: (points, 3) of all points, those of a foot under way as if it had not left; c: centre of mass (its height
+    above the ground) and v its velocity; shifts: (feet, 3), of the feet from the reference; ahead: (2,), where the
+    figure looks. under_way: a step whose aim is to be found again.
     """
     omega = np.sqrt(GRAVITY / max(c[2], 0.3))
     xi = c[:2] + v[:2] / omega

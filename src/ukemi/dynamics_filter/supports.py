@@ -67,9 +67,9 @@ def supported_reference(
 ) -> SupportedMotion:
     """The reference of a motion q (frames, nq), with the hands, seats and steps that it needs.
 
-    only_feet: nothing else is looked for.
+    only_feet: nothing else is looked for, and feet do not turn.
     """
-    first = make_reference(figure, q, fps, settings.dt, ground)
+    first = make_reference(figure, q, fps, settings.dt, ground, pivots=not only_feet)
     best = SupportedMotion(first, whole_plan(first, settings, ground).shift, ground)
     if only_feet or best.shift < NEEDED:
         return best
@@ -112,7 +112,7 @@ def with_seats(reference: Reference, fps: float, make: Callable[..., Reference])
         return reference
     frames = np.concatenate([np.arange(a, b) for a, b in sits])
     places = _places(model, thighs, X[frames])
-    points = ContactPoints.of(model, [(name, p[None], [SEAT]) for name, p in zip(thighs, places, strict=True)])
+    points = ContactPoints.of(model, [(k, name, places[k][None], SEAT) for k, name in enumerate(thighs)])
     where = points.in_world(model, reference.q)
     contact, move = np.zeros((len(reference), len(points)), dtype=bool), np.zeros((len(reference), 3))
     seats: list[Seat] = []

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukemi import _core
-from ukemi.dynamics_filter.reference import Reference
+from ukemi.dynamics_filter.reference import GLIDE, Reference
 from ukemi.dynamics_filter.settings import Settings
 from ukemi.model.arrays import Array
 
@@ -106,6 +106,7 @@ class Window:
         share = np.where(ref.contact[middle], np.maximum(self.share[middle], 0.02), 0.0)
         since = (middle - first) * s.dt
         share[since[:, None] < late[None, :]] = 0.0
+        share[:, ref.points.kind == GLIDE] = 0.0
         # a point stays where it is until its group first leaves the floor; then it is where the reference puts it,
         # shifted
         bearing = np.logical_and.accumulate(ref.contact[middle], axis=0) & np.isfinite(held).all(axis=1)

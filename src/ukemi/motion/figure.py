@@ -8,7 +8,7 @@ a joint's place in its parent is the mean over the clip (what lies between two k
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -167,6 +167,10 @@ def figure_from_clip(
     weight = weight if mass is None else positive("mass", mass)
     scale = stature / table.height
     soles = {side: sole_of(f"{side}_foot", stances[side], ground_under(stances[side], floor), scale) for side in SIDES}
+    # toes turn about the ball's line on the sole: the skeleton's joint, above and behind it, would lock a foot that
+    # stands on ball and toes
+    balls = {f"{side}_toes": soles[side].points[2:].mean(axis=0) for side in SIDES if f"{side}_toes" in joints}
+    shape = replace(shape, places={**shape.places, **balls})
     flesh = flesh_of(shape, soles, weight, scale, sex)
     model = _build(clip.name or "figure", tree, shape, flesh, soles)
     return ClipFigure(clip, model, soles, joints, floor, stature, weight)

@@ -27,7 +27,7 @@ from ukemi.motion.footfalls import (
     runs,
     sole_points,
 )
-from ukemi.motion.soles import Height, Sole, above_ground
+from ukemi.motion.soles import PIVOT, Height, Sole, above_ground
 from ukemi.motion.trajectory import low_pass
 
 #: Frames that are solved at once: more need more memory and are no faster.
@@ -36,6 +36,8 @@ AT_ONCE = 1000
 ROUNDS = 50
 #: How far an anchor may move from the mean place of its contact [m].
 FARTHEST = 0.06
+#: The same where a foot turns: the ball of one that spins wanders.
+TURNED = 0.12
 #: So long before and after its contacts a hand is on its own way [s]; the offset of a foot goes over to the next.
 HAND_FADE = 0.2
 
@@ -97,6 +99,7 @@ def lock_feet(
         anchors, touching = contact_anchors(points, touching, soles, height)
     targets = foot_targets(points, touching, anchors, fps, s, height, [sole.hand for sole in soles], lead)
     weights = np.where(touching, 1.0, s.swing)[..., None].repeat(3, axis=-1)
+    weights[:, :, PIVOT:][~touching[:, :, PIVOT:]] = 0.0
     columns = _leg_columns(model, soles)
     result = start
     for _ in range(s.rounds):
@@ -136,7 +139,7 @@ def contact_anchors(
                 places = _rigid(means, stays, apart)
                 moved = np.linalg.norm(places - means, axis=1)
                 worst = int(moved.argmax())
-                if moved[worst] <= FARTHEST:
+                if moved[worst] <= (TURNED if any(s.point == PIVOT for s in stays) else FARTHEST):
                     break
                 gone = stays.pop(worst)
                 kept[gone.first : gone.end, foot, gone.point] = False
@@ -155,7 +158,8 @@ class _Stay:
     end: int
 
     def meets(self, other: _Stay) -> bool:
-        return self.point != other.point and self.first < other.end and other.first < self.end
+        soon = int(PIVOT in (self.point, other.point))  # a foot turns about where it stood
+        return self.point != other.point and self.first < other.end + soon and other.first < self.end + soon
 
 
 def _rigid(means: Array, stays: list[_Stay], apart: Array) -> Array:

@@ -1,0 +1,117 @@
+"""Feet that turn and toes that bend: what holds, what slides, and by which law."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ukemi as uk
+from tests.dynamics_filter.figures import standing_figure
+from ukemi.dynamics_filter.bearing import sole_contacts
+from ukemi.dynamics_filter.online import Follower
+from ukemi.dynamics_filter.prepare import contact_points
+from ukemi.dynamics_filter.reference import GLIDE, PIVOT, SOLE, TOE, Reference, runs
+from ukemi.dynamics_filter.result import residual_bw
+from ukemi.dynamics_filter.settings import STANDARD
+from ukemi.motion.humanoid import model_soles
+from ukemi.motion.pivots import with_pivot
+from ukemi.motion.read import read_motion
+from ukemi.motion.synthesis import walk
+
+FPS = 100.0
+
+
+def test_a_foot_turns_about_its_pivot_against_coulomb_friction() -> None:
+    model, q = standing_figure()
+    q[model.joint("right_knee").q] = 0.8  # lifts the other foot
+    q[model.joint("left_ankle").q] = (np.cos(0.05), 0, np.sin(0.05), 0)  # and the heel
+    points = contact_points(model, {name: with_pivot(sole) for name, sole in model_soles(model).items()})
+    mine = points.group == 0
+    q[2] -= points.in_world(model, q)[mine & points.turns, 2].min()
+    n, spin = 50, np.array([0.0, 0.0, 3.0])
+    contact = np.repeat((mine & points.turns)[None], n, axis=0)
+    v = np.zeros(model.nv)
+    v[:6] = [*np.cross(spin, q[:3] - points.in_world(model, q)[mine & (points.kind == PIVOT)][0]), *spin]
+    # the figure turns as a whole; its base looks along the axes of the world at first
+    still = np.zeros((n, model.nv))
+    reference = Reference(model, 0.002, np.tile(q, (n, 1)), still + v, still, points, contact)
+    follower = Follower(reference, STANDARD)
+    follower.core.reset(q, v)
+    out = follower.advance(5)
+    pivot, glides = mine & (points.kind == PIVOT), mine & (points.kind == GLIDE)
+    assert out["down"][:, pivot | glides].all()
+    # what a step of the turn bends is of second order: (spin dt)^2 times a metre
+    assert np.abs(np.diff(out["place"][:, pivot], axis=0)).max() < (3.0 * 0.002) ** 2
+    way = np.diff(out["place"][:, glides], axis=0)
+    assert np.linalg.norm(way, axis=2).min() > 0.5 * 0.002 * 3.0 * 0.03  # it does turn
+    force, slide = out["force"][0, glides], np.cross(spin, out["place"][0, glides] - out["place"][0, pivot])
+    bears = force[:, 2] > 1.0
+    assert bears.any()
+    for f, along in zip(force[bears], slide[bears], strict=True):
+        assert f[:2] / f[2] == pytest.approx(-0.8 * along[:2] / np.linalg.norm(along), abs=1e-9)
+    rows = out | {"q": out["q_before"], "v": out["v_before"]}
+    assert residual_bw(reference, rows) < 1e-9
+
+
+def still_foot(heel: float, ball: tuple[float, float]) -> np.ndarray:
+    """(frames, 1, 4, 3) of a foot at rest, its heel and the two sides of its ball so high [m]."""
+    corners = np.array([(-0.2, 0.03, heel), (-0.2, -0.03, heel), (0, 0.045, ball[0]), (0, -0.045, ball[1])])
+    return np.repeat(corners[None, None], 100, axis=0)
+
+
+@pytest.mark.parametrize(
+    ("heel", "ball", "wanted"),
+    [
+        (0.0, (0.0, 0.0), "1111"),
+        (-0.02, (0.09, 0.09), "1111"),  # at rest on the heel: the capture has the ankle wrong
+        (0.15, (0.0, 0.0), "0011"),
+        (0.15, (0.03, 0.0), "0001"),  # on the tip of a foot that leans
+        (0.0, (0.03, 0.0), "1111"),  # a flat foot does not lean
+    ],
+)
+def test_feet_at_rest_stand_as_people_do(heel: float, ball: tuple[float, float], wanted: str) -> None:
+    found = sole_contacts(still_foot(heel, ball), FPS)
+    assert "".join(str(int(on)) for on in found[50, 0]) == wanted
+
+
+def test_toes_bear_while_the_heel_is_up() -> None:
+    result = uk.filter_motion(walk(1.5), settings=STANDARD)
+    points, weight = result.reference.points, result.reference.model.mass * 9.81
+    assert not result.quality.fell
+    for g in range(points.groups):
+        mine = points.group == g
+        heel, toes = mine & (points.kind == SOLE), mine & (points.kind == TOE)
+        heel &= np.cumsum(heel) <= 2
+        push_off = ~result.contact[:, heel].any(axis=1) & (result.force[:, toes, 2].sum(axis=1) > 0.05 * weight)
+        assert push_off.sum() * result.dt > 0.05
+        assert result.place[push_off][:, heel, 2].max() > 0.03
+        assert np.abs(result.place[push_off][:, toes, 2]).max() < 1e-3
+
+
+def test_toes_of_the_reference_stay_above_the_floor() -> None:
+    reference = uk.filter_motion(walk(1.5), settings=STANDARD).reference
+    toes, stands = reference.points.kind == TOE, reference.contact
+    assert reference.places[:, toes, 2].min() > -0.01
+    assert np.abs(reference.places[:, toes, 2][stands[:, toes]]).max() < 0.01
+
+
+def test_a_capture_that_spins_on_its_foot_stays_up(shared: Path) -> None:
+    clip = read_motion(shared / "motions" / "bandai_bvh" / "dataset-1_kick_normal_001.bvh")
+    result = uk.filter_motion(clip[: round(3.2 * clip.fps)], settings=STANDARD)
+    q, points = result.quality, result.reference.points
+    assert not q.fell
+    assert q.residual_bw < 1e-6
+    assert q.contact_bw < 1e-12
+    assert q.skate_mm < 1.0
+    assert q.penetration_mm < 1.0
+    pivot = np.flatnonzero((points.kind == PIVOT) & (points.group == 0))[0]
+    on, meant = result.contact[:, pivot], result.reference.contact[:, pivot]
+    assert len(runs(meant)) == 2
+    assert on[meant].mean() > 0.9
+    on &= result.time > 2.0  # after the kick it spins; before, it turned out
+    model = result.reference.model
+    foot = uk.link_poses(model, result.q[on])[:, model.link_index("left_foot"), :3, :3]
+    yaw = np.unwrap(np.arctan2(foot[:, 1, 0] - foot[:, 0, 1], foot[:, 0, 0] + foot[:, 1, 1]))
+    assert abs(yaw[-1] - yaw[0]) > np.deg2rad(150)
