@@ -400,7 +400,7 @@ private:
         }
         return any;
     }
-    static constexpr double most_work_along = 2e-3, most_work_up = 2e-2;  // [J]
+    static constexpr double most_work_along = 1e-3, most_work_up = 1e-2;  // [J]
     /// How far a joint is from its stop.
     double stop_gap(const StopState& s, const double* q) const {
         const auto i = static_cast<std::size_t>(s.stop), plain = scene_.stops.size();
