@@ -47,6 +47,8 @@ public:
             for (Point& p : points_) p.before = p.force;
             for (Equal& e : equal_) e.before = e.force;
             for (At& at : at_) relax(rows, at, &change, &largest);
+            change = largest = 0;  // back again: what forward and backward do together is symmetric
+            for (std::size_t i = at_.size(); i-- > 0;) relax(rows, at_[i], &change, &largest);
             if (change < enough * largest || sweep + 1 == sweeps) break;
             for (const Point& p : points_) power += p.normal * dot(p.force - p.before, p.force - p.before);
             for (const Equal& e : equal_) power += e.own * (e.force - e.before) * (e.force - e.before);

@@ -20,7 +20,8 @@ STEPS = 400
 GOAL = 2.0
 #: Figures that fall on each other; a step of the heap costs at most so many times that of one alone, per figure.
 PILE, PILE_BOUND = 10, 2.0
-PILE_STEPS = 150
+#: Steps while they fall and the first land, and while they come to lie on each other.
+FALLING, LYING = 150, 150
 
 
 def run(rounds: int, results: Results) -> None:
@@ -36,29 +37,34 @@ def _pile(rounds: int, results: Results) -> None:
     """Ten figures that fall on the ground and on each other, and the lowest of them alone: cost per figure and step."""
     model = uk.human(28)
     seconds = np.array([[_fall(model, count) for count in (1, PILE)] for _ in range(rounds)])
-    alone, together = 1e6 * np.median(seconds, axis=0)
-    parts = {"one alone [us]": float(alone), f"of {PILE} [us]": float(together)}
-    parts |= {f"contact problems a step, {name}": _problems(model, n) for name, n in (("one", 1), (str(PILE), PILE))}
-    case = f"contact step: heap of {PILE} falling figures over one alone, per figure"
-    results.limits.append(Limit(case, float(together / alone), PILE_BOUND, "x", parts))
+    problems = np.array([_problems(model, count) for count in (1, PILE)])
+    for k, what in enumerate(("falling figures", "figures on the ground")):
+        alone, together = 1e6 * np.median(seconds[:, :, k], axis=0)
+        parts = {"one alone [us]": float(alone), f"of {PILE} [us]": float(together)}
+        parts |= {f"contact problems a step, {n}": float(problems[i, k]) for i, n in enumerate(("one", str(PILE)))}
+        case = f"contact step: heap of {PILE} {what} over one alone, per figure"
+        results.limits.append(Limit(case, float(together / alone), PILE_BOUND, "x", parts))
 
 
-def _fall(model: uk.Model, count: int) -> float:
-    """Seconds per figure and step while limp figures fall."""
+def _fall(model: uk.Model, count: int) -> tuple[float, float]:
+    """Seconds per figure and step while limp figures fall, and while they come to lie."""
     simulation = _heap(model, count)
-    start = time.perf_counter()
-    simulation.step(steps=PILE_STEPS)
-    return (time.perf_counter() - start) / PILE_STEPS / count
+    times = [time.perf_counter()]
+    for steps in (FALLING, LYING):
+        simulation.step(steps=steps)
+        times.append(time.perf_counter())
+    falling, lying = np.diff(times) / (FALLING, LYING) / count
+    return falling, lying
 
 
-def _problems(model: uk.Model, count: int) -> float:
-    """Contact problems of a step: a step that is divided at a touch-down is divided for all figures."""
+def _problems(model: uk.Model, count: int) -> tuple[float, float]:
+    """Contact problems of a step in both."""
     simulation = _heap(model, count)
-    solves = 0
-    for _ in range(PILE_STEPS):
+    solves = []
+    for _ in range(FALLING + LYING):
         simulation.step()
-        solves += simulation.report.solves
-    return solves / PILE_STEPS
+        solves.append(simulation.report.solves)
+    return float(np.mean(solves[:FALLING])), float(np.mean(solves[FALLING:]))
 
 
 def _heap(model: uk.Model, count: int) -> uk.Simulation:
