@@ -82,7 +82,7 @@ struct Certificate {
 struct StepReport {
     Certificate certificate;      ///< of the motion that the step took, not of what it tried
     int solves = 0, trials = 0;   ///< contact problems; hypotheses tried
-    int swept = 0, exact = 0;     ///< problems whose hypotheses came from the cone problem; that only it solved
+    int swept = 0, exact = 0;     ///< problems whose hypotheses came from a solution point by point; whose answer is that solution
     int impacts = 0, splits = 0;
     double restitution_kept = 1;  ///< below 1: Newton's law would have gained energy and was scaled down
     double energy_lost = 0;       ///< in impacts [J]

@@ -144,8 +144,8 @@ def table(outcomes: list[Outcome]) -> str:
     rows.append("")
     rows.append(
         f"{solves} contact problems: {100 * (1 - swept / solves):.3f} % by the papers' transitions, "
-        f"{trials / solves:.2f} hypotheses each; {swept} with hypotheses from the cone problem, "
-        f"{exact} by the cone problem alone."
+        f"{trials / solves:.2f} hypotheses each; {swept} with hypotheses from points, "
+        f"{exact} point by point alone."
     )
     rows.append(f"energy gains above 1 J: {sum(o.gained > 1 for o in outcomes)}")
     return "\n".join(rows)

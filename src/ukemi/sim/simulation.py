@@ -47,9 +47,9 @@ class Simulation:
 
     In a world with a terrain (or with collisions) every step is a contact step, whatever the integrator's name: the
     midpoint rule of order 2, divided where something touches down, with hard contacts, impacts and joint stops, and
-    with the joints' springs and dampers implicit. Control is then asked once a step. events: touch-downs are located to
-    rounding and listed in the world's events (otherwise to 10 um). trace: `report.trace` keeps the hypotheses of the
-    last step.
+    with the joints' springs and dampers implicit. Control is then asked once a step. events: all touch-downs are
+    located to rounding and listed in the world's events (otherwise the first two of a step, to 10 um). trace:
+    `report.trace` keeps the hypotheses of the last step.
     """
 
     def __init__(
