@@ -6,6 +6,7 @@
 #pragma once
 #include "closed_rows.hpp"
 #include "contact_detect.hpp"
+#include "contact_expect.hpp"
 #include "contact_solver.hpp"
 #include "rnea.hpp"
 
@@ -16,7 +17,7 @@ public:
     Stepper(const Tree& tree, const ContactScene& scene)
         : tree_(tree), scene_(scene), detector_(scene), rows_(tree), nv_(static_cast<std::size_t>(tree.nv)), nq_(static_cast<std::size_t>(tree.nq)), poses_(tree.bodies.size()), poses_start_(tree.bodies.size()),
           motions_(tree.bodies.size()), rnea_(tree.bodies.size()), inertia_(tree), bias_(nv_), free_(nv_), scratch_(nv_), v_new_(nv_), v_mean_(nv_), q_mid_(nq_),
-          q_new_(nq_), q_start_(nq_), v_start_(nv_), acceleration_{Vec<double>(nv_), Vec<double>(nv_), Vec<double>(nv_)}, stop_force_(scene.stops.size() + scene.curved.size(), 0.0) {
+          q_new_(nq_), q_start_(nq_), v_start_(nv_), expectation_(nv_), stop_force_(scene.stops.size() + scene.curved.size(), 0.0) {
         body_of_.resize(nv_);
         for (std::size_t i = 0; i < tree.bodies.size(); ++i)
             for (int k = 0; k < tree.bodies[i].nv; ++k) body_of_[static_cast<std::size_t>(tree.bodies[i].iv + k)] = static_cast<int>(i);
@@ -31,7 +32,7 @@ public:
         g_ = std::sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2]);
         std::fill(stop_force_.begin(), stop_force_.end(), 0.0);
         if (loops) prepare_loops();
-        if (!same_state(q, v)) look_at(q, v), whole_steps_ = 0;  // else the last step has looked already
+        if (!same_state(q, v)) look_at(q, v), expectation_.forget();  // else the last step has looked already
         double left = h;
         bool halving = true;  // until even the shortest part has no valid solution
         for (int part = 0; left > 0; ++part) {
@@ -70,7 +71,7 @@ public:
             touch(q, v);
             solver_.remember();
             keep_forces(t, h);
-            learn(t, v);
+            expectation_.learn(t, v_start_, v);
         }
         for (const Found& f : detector_.found)
             if (f.touches) report.penetration = larger(report.penetration, -f.gap);
@@ -239,13 +240,15 @@ private:
         }
         for (std::size_t i = 0; i < curved_error_.size(); ++i)
             if (!curved_touched_[i] && curved_error_[i] > stop_reach) return false;
-        bool any = false;
-        for (std::size_t i = 0; i < stop_touched_.size(); ++i) {
+        auto stops = [&](std::size_t i) {
             const Stop& s = scene_.stops[i / 2];
-            if (stop_touched_[i] || (i % 2 ? s.upper - q[s.iq] : q[s.iq] - s.lower) >= -stop_reach) continue;
-            if (s.restitution > 0) return false;
-            stop_touched_[i] = any = true;
-        }
+            return !stop_touched_[i] && (i % 2 ? s.upper - q[s.iq] : q[s.iq] - s.lower) < -stop_reach;
+        };
+        for (std::size_t i = 0; i < stop_touched_.size(); ++i)
+            if (stops(i) && scene_.stops[i / 2].restitution > 0) return false;
+        bool any = false;
+        for (std::size_t i = 0; i < stop_touched_.size(); ++i)
+            if (stops(i)) stop_touched_[i] = any = true;
         for (const Found& f : detector_.found) {
             if (!comes(f)) continue;
             for (Found& before : found_start_) before.touches |= before.key == f.key;
@@ -427,7 +430,7 @@ private:
         body_motions(tree_, {q_mid_.data(), 0}, {v, 0}, motions_.data());
         for (std::size_t i = 0; i < poses_.size(); ++i) poses_[i] = motions_[i].X;
         gather_again(poses_.data(), t, h, q, v);
-        expect(t, v);
+        expectation_.mean(t, v, v_mean_);
         for (int pass = 0; pass < most_passes; ++pass) {
             // forces at the middle with the velocity products of the mean velocity: at first as the last step lets expect it
             const double* v_at = v_mean_.data();
@@ -444,9 +447,9 @@ private:
                 speed = larger(speed, std::fabs(mean)), change = larger(change, std::fabs(v_new_[i] - v[i])), other = larger(other, std::fabs(mean - v_at[i]));
                 v_mean_[i] = mean;
             }
-            passes_agree_ = speed * change < negligible || other < same_enough(pass) * change;  // velocity products hardly change
+            passes_agree_ = speed * change < negligible || other < expectation_.same_enough(pass) * change;  // velocity products hardly change
             if (passes_agree_ && (pass >= most_passes - 3 || !rest())) break;
-            if (whole_steps_ == 3 && other > 0.5 * change) whole_steps_ = 0, std::copy(v, v + nv_, v_mean_.begin());  // nothing could be expected
+            if (expectation_.any() && other > 0.5 * change) expectation_.forget(), std::copy(v, v + nv_, v_mean_.begin());  // nothing could be expected
         }
         integrate(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
         for (int again = 0; again < most_bends && straighten(t); ++again) {
@@ -456,22 +459,6 @@ private:
         }
         std::copy(q_new_.begin(), q_new_.end(), q_new), std::copy(v_new_.begin(), v_new_.end(), v_new);
         if (loops) loops->project(q_new, v_new);
-    }
-    /// The mean velocity of a step: its acceleration changes as it did in the last three whole ones, if these were as long.
-    void expect(double t, const double* v) {
-        if (t != whole_) whole_steps_ = 0;
-        const double *a = acceleration_[0].data(), *b = acceleration_[1].data(), *c = acceleration_[2].data();
-        for (std::size_t i = 0; i < nv_; ++i) v_mean_[i] = v[i] + (whole_steps_ < 3 ? 0.0 : 0.5 * t * (3 * a[i] - 3 * b[i] + c[i]));
-    }
-    /// How much of the change in a part the mean velocity may differ from that of its velocity products: most passes bring it nearer by t |v|.
-    double same_enough(int pass) const {
-        if (whole_steps_ < 3) return pass == 0 ? 0.0 : 0.05;
-        return pass == 0 ? 2e-4 : 5e-3;  // an expectation may be far from it
-    }
-    void learn(double t, const double* v) {
-        std::swap(acceleration_[1], acceleration_[2]), std::swap(acceleration_[0], acceleration_[1]);
-        for (std::size_t i = 0; i < nv_; ++i) acceleration_[0][i] = (v[i] - v_start_[i]) / t;
-        whole_steps_ = std::min(3, whole_steps_ + 1), whole_ = t;
     }
     /// (M + t D + t^2/2 K)(v_new - v) = t (tau - b) - t^2/2 K v, where b has the dampers at v.
     void implicit_part(double t, const double* v, const double* v_at) {
@@ -566,7 +553,7 @@ private:
         if (!needed) return;
         if (report.impacts < 16) report.impact_time[report.impacts] = elapsed_;
         ++report.impacts;
-        whole_steps_ = 0;
+        expectation_.forget();
         gather(poses_.data());
         inertia_.at(q, 0);
         make_rows(q, v, motions_.data(), poses_.data());
@@ -662,7 +649,7 @@ private:
     Vec<RneaBody<double>> rnea_;
     InertiaResponse inertia_;
     Vec<double> bias_, free_, scratch_, v_new_, v_mean_, q_mid_, q_new_, q_start_, v_start_, gap_start_;
-    Vec<double> acceleration_[3];  // of the last steps, the latest first
+    Expectation expectation_;
     Vec<double> stop_force_;
     Vec<double> loop_H_, loop_rate_, loop_error_;
     Vec<int> body_of_;
@@ -671,8 +658,6 @@ private:
     Vec<TraceEntry> trace_;
     Vec<Found> found_start_;
     Vec<double> q_seen_, v_seen_;
-    int whole_steps_ = 0;          // how many of them there are, since something happened within a step
-    double whole_ = 0;             // how long they were
     bool moving_at_end_ = false, passes_agree_ = true;
     double g_ = 9.81, h_ = 1, elapsed_ = 0, landing_ = 0, accepted_ = 0;
 };

@@ -134,25 +134,9 @@ public:
             });
         });
     }
-    void velocity(const Group& g, const double* v, double* u) const {
-        with_rows(g.rows, [&](auto rows) {
-            for (int r = 0; r < rows; ++r) u[r] = 0;
-            for (int d = g.dofs; d < g.dofs_end; ++d) {
-                const double *h = H.data() + g.store + (d - g.dofs) * rows, s = v[dofs[static_cast<std::size_t>(d)]];
-                for (int r = 0; r < rows; ++r) u[r] += h[r] * s;
-            }
-        });
-    }
-    /// u = Y^T x
-    void motion(const Group& g, const double* x, double* u) const {
-        with_rows(g.rows, [&](auto rows) {
-            for (int r = 0; r < rows; ++r) u[r] = 0;
-            for (int d = g.dofs; d < g.dofs_end; ++d) {
-                const double *y = Y.data() + g.store + (d - g.dofs) * rows, s = x[dofs[static_cast<std::size_t>(d)]];
-                for (int r = 0; r < rows; ++r) u[r] += y[r] * s;
-            }
-        });
-    }
+    /// u = H v; u = Y^T x
+    void velocity(const Group& g, const double* v, double* u) const { along(H, g, v, u); }
+    void motion(const Group& g, const double* x, double* u) const { along(Y, g, x, u); }
     /// x += Y w; when all are there, M^-1 H^T w = L^-1 D^-1/2 x.
     void add_response(const Group& g, const double* w, double* x) const {
         with_rows(g.rows, [&](auto rows) {
@@ -178,6 +162,15 @@ public:
     }
 
 private:
+    void along(const Vec<double>& columns, const Group& g, const double* x, double* u) const {
+        with_rows(g.rows, [&](auto rows) {
+            for (int r = 0; r < rows; ++r) u[r] = 0;
+            for (int d = g.dofs; d < g.dofs_end; ++d) {
+                const double *column = columns.data() + g.store + (d - g.dofs) * rows, s = x[dofs[static_cast<std::size_t>(d)]];
+                for (int r = 0; r < rows; ++r) u[r] += column[r] * s;
+            }
+        });
+    }
     /// The part of Y that `width` freedoms of one joint have, the first of them at place i of the group; takes it from those above.
     template <int width, class Rows> UKEMI_INLINE void respond_joint(const Group& g, Rows rows, const double* L, int i) {
         const int first = dofs[static_cast<std::size_t>(g.dofs + i)];
