@@ -25,41 +25,46 @@ public:
     Vec<int> loop_row;        // first row of each loop group
 
 protected:
+    /// Members order_[begin .. end), their rows, and where their B stands; -1: not made yet, which heaps do without.
     struct Island { int begin, end, rows, store; };
+    static constexpr int large = 16;  // members of a heap
     Group& group(RowSystem& rows, std::size_t member) { return rows.groups[static_cast<std::size_t>(members_[member])]; }
 
-    /// Contacts that feel each other stand together; each island gets its B.
+    /// Contacts that feel each other stand together; each island that is no heap gets its B.
     void make_islands(RowSystem& rows) {
         const std::size_t n = rows.groups.size();
         order_.resize(n), island_.resize(n);
         for (std::size_t i = 0; i < n; ++i) order_[i] = static_cast<int>(i), island_[i] = rows.island(rows.groups[i]);
         std::sort(order_.begin(), order_.end(), [&](int a, int b) { return std::pair(island_[static_cast<std::size_t>(a)], a) < std::pair(island_[static_cast<std::size_t>(b)], b); });
         islands_.clear();
-        int size = 0;
         for (std::size_t begin = 0, end; begin < n; begin = end) {
-            Island island{static_cast<int>(begin), 0, 0, size};
+            Island island{static_cast<int>(begin), 0, 0, -1};
             for (end = begin; end < n && island_[static_cast<std::size_t>(order_[end])] == island_[static_cast<std::size_t>(order_[begin])]; ++end) {
                 Group& g = rows.groups[static_cast<std::size_t>(order_[end])];
                 g.row = island.rows, island.rows += g.rows;
             }
             island.end = static_cast<int>(end);
-            size += island.rows * island.rows;
             islands_.push_back(island);
         }
-        store_.resize(static_cast<std::size_t>(size));
+        store_.clear();
         if (answers_.size() < islands_.size()) answers_.resize(islands_.size());
         for (Answer& answer : answers_) answer.hypothesis.clear();  // none yet
-        for (const Island& island : islands_) {
-            const int ld = island.rows;
-            double* B = store_.data() + island.store;
-            for (int i = island.begin; i < island.end; ++i) {
-                const Group& a = rows.groups[static_cast<std::size_t>(order_[static_cast<std::size_t>(i)])];
-                for (int j = island.begin; j <= i; ++j) {
-                    const Group& b = rows.groups[static_cast<std::size_t>(order_[static_cast<std::size_t>(j)])];
-                    rows.block(a, b, B + a.row * ld + b.row, ld);
-                    for (int r = 0; r < a.rows && i != j; ++r)
-                        for (int c = 0; c < b.rows; ++c) B[(b.row + c) * ld + a.row + r] = B[(a.row + r) * ld + b.row + c];
-                }
+        for (Island& island : islands_)
+            if (island.end - island.begin < large) make_response(rows, island);
+    }
+    /// B of an island.
+    void make_response(RowSystem& rows, Island& island) {
+        const int ld = island.rows;
+        island.store = static_cast<int>(store_.size());
+        store_.resize(store_.size() + static_cast<std::size_t>(ld * ld));
+        double* B = store_.data() + island.store;
+        for (int i = island.begin; i < island.end; ++i) {
+            const Group& a = rows.groups[static_cast<std::size_t>(order_[static_cast<std::size_t>(i)])];
+            for (int j = island.begin; j <= i; ++j) {
+                const Group& b = rows.groups[static_cast<std::size_t>(order_[static_cast<std::size_t>(j)])];
+                rows.block(a, b, B + a.row * ld + b.row, ld);
+                for (int r = 0; r < a.rows && i != j; ++r)
+                    for (int c = 0; c < b.rows; ++c) B[(b.row + c) * ld + a.row + r] = B[(a.row + r) * ld + b.row + c];
             }
         }
     }
@@ -68,7 +73,7 @@ protected:
     void enter(RowSystem& rows, std::size_t which, const double* v) {
         const Island& island = islands_[present_ = which];
         members_.assign(order_.begin() + island.begin, order_.begin() + island.end);
-        n_ = island.rows, B_ = store_.data() + island.store;
+        n_ = island.rows, B_ = island.store < 0 ? nullptr : store_.data() + island.store;
         const auto n = static_cast<std::size_t>(n_);
         u_free_.resize(n), w_.assign(n, 0.0), u_.resize(n), wanted_.resize(n);
         for (std::size_t i = 0; i < members_.size(); ++i) {
@@ -81,12 +86,13 @@ protected:
         }
     }
     /// What the i-th row of a group feels of its own force.
-    double own_response(const Group& g, int i) const { return B_[(g.row + i) * n_ + g.row + i]; }
+    double own_response(const RowSystem& rows, const Group& g, int i) const { return B_ ? B_[(g.row + i) * n_ + g.row + i] : rows.own_response(g, i); }
 
     /// Impulses and motions of the present hypothesis ([DF03] eq. 17): w = E z, and u = u_free + B w does as wanted along
     /// the columns of E that hold; along those that slip friction follows the motion by Newton's steps. What holds is eliminated
     /// once, so that these are as small as what slips, and stays eliminated while the hypothesis is the same.
     void solve_hypothesis(RowSystem& rows) {
+        if (!B_) make_response(rows, islands_[present_]), B_ = store_.data() + islands_[present_].store;
         choose_columns(rows);
         const Answer& answer = answers_[present_];
         hold(answer);
@@ -103,6 +109,16 @@ protected:
             const double w = w_[static_cast<std::size_t>(i)], *column = B_ + i * n_;
             if (w == 0) continue;
             for (int r = 0; r < n_; ++r) u_[static_cast<std::size_t>(r)] += w * column[r];
+        }
+    }
+    /// The same, of a few forces of a heap.
+    void respond_by_rows(const RowSystem& rows) {
+        by_rows_.assign(static_cast<std::size_t>(rows.freedoms()), 0.0);
+        for (const int m : members_) rows.add_response(rows.groups[static_cast<std::size_t>(m)], w_.data() + rows.groups[static_cast<std::size_t>(m)].row, by_rows_.data());
+        for (const int m : members_) {
+            const Group& g = rows.groups[static_cast<std::size_t>(m)];
+            rows.motion(g, by_rows_.data(), u_.data() + g.row);
+            for (int r = 0; r < g.rows; ++r) u_[static_cast<std::size_t>(g.row + r)] += u_free_[static_cast<std::size_t>(g.row + r)];
         }
     }
     double wanted(const Group& g, int i) const {
@@ -350,7 +366,7 @@ private:
     Vec<Answer> answers_;             // of each island
     Vec<std::uint64_t> hypothesis_;
     Vec<int> order_, island_, exchanged_;
-    Vec<double> store_, wanted_, moved_, z_, newton_, rhs_, step_;
+    Vec<double> store_, wanted_, moved_, z_, newton_, rhs_, step_, by_rows_;
     Vec<char> bearing_before_;
 };
 

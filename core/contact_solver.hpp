@@ -9,7 +9,7 @@
 
 #include "contact_cone.hpp"
 #include "contact_island.hpp"
-#include "contact_relax.hpp"
+#include "contact_newton.hpp"
 #include "inertia_response.hpp"
 
 UKEMI_BEGIN
@@ -43,7 +43,7 @@ public:
         } else {
             inertia.respond(rows);
             make_islands(rows);
-            cones_.reserve(tree.nv), relaxation_.reserve(tree.nv);
+            cones_.reserve(tree.nv), newton_.reserve(tree.nv);
         }
         std::fill(scratch, scratch + tree.nv, 0.0);
         for (std::size_t i = 0; i < islands_.size(); ++i) {
@@ -73,20 +73,18 @@ private:
         double lightest = 1e-300;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
-            if (g.kind != GroupKind::loop) lightest = larger(lightest, own_response(g, normal_row(g)));
+            if (g.kind != GroupKind::loop) lightest = larger(lightest, own_response(rows, g, normal_row(g)));
         }
         least_force_ = slow / lightest;
         start_from_memory(rows);
-        for (std::size_t m = 0; m < members_.size() && !again; ++m) first_hypothesis(group(rows, m));
+        for (std::size_t m = 0; m < members_.size() && !again; ++m) first_hypothesis(rows, group(rows, m));
         const bool heap = members_.size() >= large;
-        if (!trial_and_error(rows, heap ? few_trials : 8 + static_cast<int>(members_.size()), report, trace)) {
-            ++report.swept;
-            bool by_hypothesis = false;
-            if (!heap || !relax(rows, report, trace, &by_hypothesis)) {
-                by_hypothesis = solve_cones(rows, report, trace);
-                if (!heap && !by_hypothesis && !certificate_of(rows).holds() && !relax(rows, report, trace, &by_hypothesis)) read_forces(rows, cones_);
-            }
-            report.exact += !by_hypothesis;
+        if (heap ? !solve_points(rows, again, report) : !trial_and_error(rows, 8 + static_cast<int>(members_.size()), report, trace)) {
+            const bool by_hypothesis = solve_cones(rows, report, trace);
+            if (!by_hypothesis && !heap && !certificate_of(rows).holds() && !solve_points(rows, again, report)) read_forces(rows, cones_);
+            report.exact += !by_hypothesis, ++report.swept;
+        } else if (heap) {
+            ++report.exact, ++report.swept;
         }
         store(rows);
         certificate.include(certificate_of(rows));
@@ -112,7 +110,7 @@ private:
     }
 
     /// All constraints that the motion allows ([DF03] V-D): what parts on its own is off, what slides on slides.
-    void first_hypothesis(const Group& g) {
+    void first_hypothesis(const RowSystem& rows, const Group& g) {
         const double* free = u_free_.data() + g.row;
         if (g.kind == GroupKind::stop) {
             StopState& s = stops[static_cast<std::size_t>(g.index)];
@@ -128,7 +126,7 @@ private:
             fastest = larger(fastest, norm(slip_x(p.u0, c), slip_y(p.u0, c)));
         }
         for (PatchPoint& c : p.points) c.share = !impact && norm(slip_x(p.u0, c), slip_y(p.u0, c)) > p.stops_below ? 0.5 : 0.0;
-        p.free_twist = own_response(g, 5) * p.size * p.size < 1e-10 * (own_response(g, 0) + own_response(g, 1) + own_response(g, 2));
+        p.free_twist = own_response(rows, g, 5) * p.size * p.size < 1e-10 * (own_response(rows, g, 0) + own_response(rows, g, 1) + own_response(rows, g, 2));
         p.kind = p.shape;
         if (p.kind == Shape2::line) p.i = p.hull[0], p.j = p.hull[1];
         p.bearing.assign(p.points.size(), 1);
@@ -252,8 +250,6 @@ private:
         }
         return largest;
     }
-    static constexpr std::size_t large = 16;             // members of an island for which trial and error is
-    static constexpr int few_trials = 2;                 // this short: they are too many to be found one by one
     static int normal_row(const Group& g) { return g.kind == GroupKind::patch ? 2 : 0; }
     static constexpr double most_friction = 1e4;         // of the cone problem: more holds whatever comes
     static constexpr double slow = 1e-3;                 // [m/s]: of slower slip the power of its friction is judged, not the direction
@@ -443,41 +439,30 @@ private:
         read_forces(rows, cones_);
         return false;
     }
-    /// Forces of all points by turns, which come nearer the longer it lasts; what they amount to is tried as a hypothesis, or they are
-    /// the solution themselves. False if neither is valid.
-    bool relax(RowSystem& rows, StepReport& report, Vec<TraceEntry>* trace, bool* by_hypothesis) {
-        pose_relaxation(rows);
-        std::uint64_t last = 0;
-        for (const int sweeps : {40, 80, 160, 320, 640, 1280, 2560}) {
-            relaxation_.solve(rows, sweeps);
-            read_forces(rows, relaxation_);
-            const std::uint64_t now = conditions(rows);
-            if (now != last && trial_and_error(rows, few_trials, report, trace)) return *by_hypothesis = true;
-            if (now != last) read_forces(rows, relaxation_);
-            last = now;
-            if (certificate_of(rows).holds()) return true;
-        }
-        return false;
-    }
-    void pose_relaxation(RowSystem& rows) {
-        relaxation_.clear();
+    /// Forces of all points by Newton's steps; false if they lead to none that are valid.
+    bool solve_points(RowSystem& rows, bool again, StepReport& report) {
+        newton_.clear();
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
-            relaxation_.add_group(rows, g, u_free_.data() + g.row);
-            if (g.kind == GroupKind::stop) relaxation_.add_stop(wanted(g, 0), larger(0.0, base_[static_cast<std::size_t>(g.row)]));
-            for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) relaxation_.add_equal(r, wanted(g, r));
-            if (g.kind != GroupKind::patch) continue;
-            const Patch& p = patches[static_cast<std::size_t>(g.index)];
-            const Memory* memory = impact ? nullptr : remembered(p);
-            const bool same = memory && memory->grip != Grip::off && memory->count == static_cast<int>(p.points.size());
-            for (std::size_t k = 0; k < p.points.size(); ++k) {
-                const PatchPoint& c = p.points[k];
-                const double x = c.share > 0 ? slip_x(p.u0, c) : -slip_x(p.target, c), y = c.share > 0 ? slip_y(p.u0, c) : -slip_y(p.target, c);
+            const Patch* p = g.kind == GroupKind::patch ? &patches[static_cast<std::size_t>(g.index)] : nullptr;
+            newton_.add_group(rows, g, u_free_.data() + g.row, p && p->points.size() == 1 ? p->points.data() : nullptr);
+            if (g.kind == GroupKind::stop) newton_.add_stop(wanted(g, 0), larger(0.0, base_[static_cast<std::size_t>(g.row)]));
+            for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) newton_.add_equal(r, wanted(g, r));
+            if (!p) continue;
+            const Memory* memory = impact ? nullptr : remembered(*p);
+            const bool same = memory && memory->grip != Grip::off && memory->count == static_cast<int>(p->points.size());
+            for (std::size_t k = 0; k < p->points.size(); ++k) {
+                const PatchPoint& c = p->points[k];
+                const double x = c.share > 0 ? slip_x(p->u0, c) : -slip_x(p->target, c), y = c.share > 0 ? slip_y(p->u0, c) : -slip_y(p->target, c);
                 Vec3<double> force{0, 0, 0};
                 if (same) force = {points_[memory->points + k].fx, points_[memory->points + k].fy, larger(0.0, points_[memory->points + k].pressure)};
-                relaxation_.add_point(c.x, c.y, smaller(p.material.mu_d, most_friction), c.target, x, y, force);
+                newton_.add_point(c.x, c.y, smaller(p->material.mu_d, most_friction), c.target, x, y, force);
             }
         }
+        return newton_.solve(rows, again, &report.trials, [&] {
+            read_forces(rows, newton_);
+            return certificate_of(rows).holds();
+        });
     }
     void pose_cones(RowSystem& rows) {
         cones_.clear();
@@ -533,7 +518,7 @@ private:
                 forces_.push_back(f);
             }
         }
-        respond_all();
+        respond_by_rows(rows);
         base_ = w_;
         hypothesis_of_points(rows);
     }
@@ -648,7 +633,7 @@ private:
     Vec<Failure> failures_;
     Vec<Vec3<double>> forces_;
     ConeSolver cones_;
-    Relaxation relaxation_;
+    PointNewton newton_;
 };
 
 UKEMI_END

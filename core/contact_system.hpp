@@ -134,6 +134,13 @@ public:
             });
         });
     }
+    /// What a row of a group feels of its own force.
+    double own_response(const Group& g, int row) const {
+        double s = 0;
+        for (int d = 0; d < g.dofs_end - g.dofs; ++d) s += Y[static_cast<std::size_t>(g.store + d * g.rows + row)] * Y[static_cast<std::size_t>(g.store + d * g.rows + row)];
+        return s;
+    }
+    int freedoms() const { return tree_.nv; }
     /// u = H v; u = Y^T x
     void velocity(const Group& g, const double* v, double* u) const { along(H, g, v, u); }
     void motion(const Group& g, const double* x, double* u) const { along(Y, g, x, u); }
@@ -153,6 +160,7 @@ public:
         solve_lower(tree_, L, x);
     }
     int island(const Group& g) { return find(g.root); }
+    bool begins_tree(int dof) const { return tree_.dof_parent[static_cast<std::size_t>(dof)] < 0; }
 
     /// f with the number of rows as a constant, where it is one that most groups have.
     template <class F> static void with_rows(int rows, F&& f) {
