@@ -444,19 +444,19 @@ private:
         newton_.clear();
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
-            const Patch* p = g.kind == GroupKind::patch ? &patches[static_cast<std::size_t>(g.index)] : nullptr;
-            newton_.add_group(rows, g, u_free_.data() + g.row, p && p->points.size() == 1 ? p->points.data() : nullptr);
-            if (g.kind == GroupKind::stop) newton_.add_stop(wanted(g, 0), larger(0.0, base_[static_cast<std::size_t>(g.row)]));
-            for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) newton_.add_equal(r, wanted(g, r));
-            if (!p) continue;
-            const Memory* memory = impact ? nullptr : remembered(*p);
-            const bool same = memory && memory->grip != Grip::off && memory->count == static_cast<int>(p->points.size());
-            for (std::size_t k = 0; k < p->points.size(); ++k) {
-                const PatchPoint& c = p->points[k];
-                const double x = c.share > 0 ? slip_x(p->u0, c) : -slip_x(p->target, c), y = c.share > 0 ? slip_y(p->u0, c) : -slip_y(p->target, c);
+            const double* u_free = u_free_.data() + g.row;
+            if (g.kind == GroupKind::stop) newton_.add_stop(g, u_free, wanted(g, 0), larger(0.0, base_[static_cast<std::size_t>(g.row)]));
+            for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) newton_.add_equal(g, u_free, r, wanted(g, r));
+            if (g.kind != GroupKind::patch) continue;
+            const Patch& p = patches[static_cast<std::size_t>(g.index)];
+            const Memory* memory = impact ? nullptr : remembered(p);
+            const bool same = memory && memory->grip != Grip::off && memory->count == static_cast<int>(p.points.size());
+            for (std::size_t k = 0; k < p.points.size(); ++k) {
+                const PatchPoint& c = p.points[k];
+                const double x = c.share > 0 ? slip_x(p.u0, c) : -slip_x(p.target, c), y = c.share > 0 ? slip_y(p.u0, c) : -slip_y(p.target, c);
                 Vec3<double> force{0, 0, 0};
                 if (same) force = {points_[memory->points + k].fx, points_[memory->points + k].fy, larger(0.0, points_[memory->points + k].pressure)};
-                newton_.add_point(c.x, c.y, smaller(p->material.mu_d, most_friction), c.target, x, y, force);
+                newton_.add_point(g, u_free, c.x, c.y, smaller(p.material.mu_d, most_friction), c.target, x, y, force);
             }
         }
         return newton_.solve(rows, again, &report.trials, [&] {
