@@ -17,6 +17,7 @@ UKEMI_BEGIN
 class ContactSolver : public IslandSystem {
 public:
     bool impact = false;
+    bool thorough = true;     // else a heap for which Newton's steps find nothing valid is left at that: part of the step is another problem
     Certificate certificate;  // of the last solution
 
     /// Keeps what every contact did, as the first hypothesis of the next step.
@@ -79,12 +80,15 @@ private:
         start_from_memory(rows);
         for (std::size_t m = 0; m < members_.size() && !again; ++m) first_hypothesis(rows, group(rows, m));
         const bool heap = members_.size() >= large;
-        if (heap ? !solve_points(rows, again, report) : !trial_and_error(rows, 8 + static_cast<int>(members_.size()), report, trace)) {
-            const bool by_hypothesis = solve_cones(rows, report, trace);
-            if (!by_hypothesis && !heap && !certificate_of(rows).holds() && !solve_points(rows, again, report)) read_forces(rows, cones_);
-            report.exact += !by_hypothesis, ++report.swept;
-        } else if (heap) {
-            ++report.exact, ++report.swept;
+        bool by_hypothesis = !heap && trial_and_error(rows, 8 + static_cast<int>(members_.size()), report, trace);
+        if (!by_hypothesis) {
+            ++report.swept;
+            const bool found = heap && solve_points(rows, again, report);
+            if (!found && (!heap || thorough)) {
+                by_hypothesis = solve_cones(rows, report, trace);
+                if (!by_hypothesis && !heap && !certificate_of(rows).holds() && !solve_points(rows, again, report)) read_forces(rows, cones_);
+            }
+            report.exact += !by_hypothesis;
         }
         store(rows);
         certificate.include(certificate_of(rows));
@@ -459,10 +463,13 @@ private:
                 newton_.add_point(g, u_free, c.x, c.y, smaller(p.material.mu_d, most_friction), c.target, x, y, force);
             }
         }
-        return newton_.solve(rows, again, &report.trials, [&] {
-            read_forces(rows, newton_);
-            return certificate_of(rows).holds();
-        });
+        if (newton_.solve(rows, again, &report.trials, [&] {
+                read_forces(rows, newton_);
+                return certificate_of(rows).holds();
+            }))
+            return true;
+        read_forces(rows, newton_);
+        return false;
     }
     void pose_cones(RowSystem& rows) {
         cones_.clear();

@@ -47,10 +47,11 @@ public:
             curved_before_ = curved_error_;
             for (int attempt = 0;; ++attempt) {
                 if (attempt > 0) detector_.found = found_start_;  // what touches when this part begins
+                const bool may_divide = part + 1 < most_parts && attempt < 12, may_halve = may_divide && halving && t > h / most_halves;
+                solver_.thorough = !may_halve;
                 smooth(t, h, q_start_.data(), v_start_.data(), tau, external, gravity, q, v);
                 place_bodies(q);
                 detector_.look(poses_.data(), margin);
-                const bool may_divide = part + 1 < most_parts && attempt < 12;
                 double shorter = may_divide ? first_touch(t, q) : t;
                 if (shorter < t && part >= located && land(q)) {
                     std::copy(q_start_.begin(), q_start_.end(), q), std::copy(v_start_.begin(), v_start_.end(), v);
@@ -59,7 +60,7 @@ public:
                     std::copy(v, v + nv_, v_start_.begin());
                     continue;
                 }
-                if (may_divide && !(solver_.certificate.holds() && passes_agree_) && halving && t > h / most_halves) shorter = smaller(shorter, 0.5 * t);  // another problem
+                if (may_halve && !(solver_.certificate.holds() && passes_agree_)) shorter = smaller(shorter, 0.5 * t);  // another problem
                 if (shorter >= t && may_divide && t < left && attempt < 9) shorter = almost_touch(t, h, q);
                 if (shorter == t) break;
                 t = smaller(shorter, left);
@@ -441,6 +442,7 @@ private:
             for (std::size_t i = 0; i < nv_; ++i) v_new_[i] = v[i] + free_[i];
             solver_.impact = false;
             solver_.solve(tree_, rows_, inertia_, pass > 0, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
+            if (!solver_.thorough && !solver_.certificate.holds()) break;  // this part will be halved
             double speed = 0, change = 0, other = 0;
             for (std::size_t i = 0; i < nv_; ++i) {
                 const double mean = 0.5 * (v[i] + v_new_[i]);
@@ -579,8 +581,8 @@ private:
     }
     static constexpr double no_gain = 1e-12;  // [J]: rounding
     /// One solution of the impact with a share of the restitution, into v_new_; true if something rebounds.
-    /// `left`: share of the approach that it leaves, of one that nothing rebounds from.
-    bool jump(const double* v, double h, double keep, double* gain, double left = 0) {
+    /// `left`: share of the approach that it leaves, of one that nothing rebounds from. `last`: nothing else will be tried.
+    bool jump(const double* v, double h, double keep, double* gain, double left = 0, bool last = false) {
         bool bounces = false;
         for (std::size_t i = 0; i < solver_.patch_count; ++i) {
             Patch& p = solver_.patches[i];
@@ -599,7 +601,7 @@ private:
             bounces |= e > 0;
         }
         std::copy(v, v + nv_, v_new_.begin());
-        solver_.impact = true;
+        solver_.impact = true, solver_.thorough = bounces || last;
         solver_.solve(tree_, rows_, inertia_, false, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
         *gain = energy_gain();
         return bounces;
@@ -609,7 +611,7 @@ private:
         double first, second;
         for (const double left : {0.5, 0.9, 0.1, 0.7, 0.3, 0.0}) {
             make_rows(q, v, motions_.data(), poses_.data());
-            jump(v, h, 1, &first, left);
+            jump(v, h, 1, &first, left, left == 0);
             if (left == 0) break;  // as it was
             const Certificate part = solver_.certificate;
             std::copy(v_new_.begin(), v_new_.end(), v_mean_.begin());
