@@ -213,3 +213,15 @@ def test_somersault_turns_faster_when_tucked(dof: int) -> None:
     com = uk.center_of_mass(model, recording.q) - recording.q[:, :3]
     about_com = M[:, 4, 4] - model.mass * (com[:, 0] ** 2 + com[:, 2] ** 2)
     assert about_com[-1] < 0.55 * about_com[0]  # inertia about the somersault axis nearly halves
+
+
+@pytest.mark.parametrize("terrain", [None, uk.Ground()])
+def test_a_joint_that_moves_no_inertia_is_named(terrain: uk.Ground | None) -> None:
+    """A thin rod on a free joint: nothing resists a turn about its axis."""
+    b = uk.Builder("rod")
+    b.link("rod", joint=uk.Free(), mass=1.0, com=(0, 0, 0), inertia=(0.1, 0.1, 0), shapes=[uk.Capsule(0.01, 1.0)])
+    world = uk.World()
+    world.terrain = terrain
+    world.add(b.build(), q=(0, 0, 2, 1, 0, 0, 0))
+    with pytest.raises(uk.SingularError, match="'rod/rod' moves no inertia"):
+        uk.Simulation(world, 1e-3).run(0.01)
