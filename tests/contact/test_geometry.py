@@ -206,8 +206,8 @@ def test_treadmill_carries_what_stands_on_it() -> None:
 
 @pytest.mark.parametrize("first", [True, False])
 def test_links_fixed_to_the_world_are_touched(first: bool) -> None:
-    """A table that is a figure without joints, whichever came first: beside the ground, beside a wall, and beside another
-    table, a box stands on it; and an arm on a fixed base of many links touches its own base."""
+    """A table that is a figure without joints, whichever came first, beside the ground, a wall and another table: a box
+    stands on it; and an arm touches its own fixed base."""
     table, box, arm = uk.Builder("table"), uk.Builder("box"), uk.Builder("arm")
     table.link("top", shapes=[uk.Box((1, 1, 0.1))], mass=1.0)
     box.link("box", joint=uk.Free(), shapes=[uk.Box((0.1, 0.1, 0.1))], mass=2.0)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -86,6 +87,18 @@ class Simulation:
         if (not limits or world.touches) and world.stops:
             world.hold_limits([])
         self._core = self._integrator()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy goes on from a copy of the world; what was reported of the last step stays behind."""
+        again = partial(
+            Simulation,
+            rtol=self.rtol,
+            atol=self.atol,
+            limits=self._limits,
+            events=self.events,
+            trace=self.trace,
+        )
+        return again, (self.world, self.dt, self.integrator), {"external": self.external}
 
     def _integrator(self) -> _core.Integrator:
         world = self.world
