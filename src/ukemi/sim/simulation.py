@@ -40,10 +40,10 @@ Control = Callable[[float, Array, Array], ArrayLike]
 class Simulation:
     """Integrates a world with a time step dt [s].
 
-    integrator: "semi-implicit" (Euler, order 1, symplectic), "implicit" (the same with the joints' springs and dampers
-    at the end of the step: stiff joints stay stable at any dt), "rk4" (order 4), or "adaptive" (Dormand-Prince 5(4),
-    which takes as many steps inside each dt as the tolerances ask). All work on the configuration manifold: quaternions
-    stay unit and no order is lost.
+    integrator: "semi-implicit" (Euler, order 1: velocities, then positions by the new ones), "implicit" (the same with
+    the joints' springs and dampers at the end of the step: stiff joints stay stable at any dt), "rk4" (order 4), or
+    "adaptive" (Dormand-Prince 5(4), which takes as many steps inside each dt as the tolerances ask). All work on the
+    configuration manifold: quaternions stay unit and no order is lost.
     limits: joints stop at their limits [HAND07 3.3]: the time is located within the step, the joint is held by a
     reaction that only pushes, speed comes back by the joint's restitution. False: joints ignore their limits.
 
