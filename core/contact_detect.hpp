@@ -243,6 +243,10 @@ private:
         const Vec<Vec3<double>>&A = corners(pair.a, X), &B = corners(pair.b, X);
         const double r = a.radius + b.radius;
         if (r > 0) {
+            if (a.rim_radius > 0 || b.rim_radius > 0) {
+                const Nearest near = nearest_points(spine(a, X[a.body], A, axis_a_), spine(b, place_of(b, X), B, axis_b_));
+                face_each_other(pair, X, near.on_a - near.on_b);
+            }
             const Nearest near = nearest_points(A, B);
             if (near.distance > 1e-9) return {near.distance - r, (near.on_a - near.on_b) * (1 / near.distance)};
         }
@@ -255,19 +259,41 @@ private:
         s.distance -= r;
         return s;
     }
+    /// Turns the corners of cylinders towards the other solid; n goes from b to a.
+    void face_each_other(const SolidPair& pair, const Placement<double>* X, const Vec3<double>& n) {
+        const Solid &a = scene_.solids[static_cast<std::size_t>(pair.a)], &b = scene_.solids[static_cast<std::size_t>(pair.b)];
+        turn_corners(a, X[a.body], -n, place_in_world_[static_cast<std::size_t>(pair.a)]);
+        turn_corners(b, place_of(b, X), n, place_in_world_[static_cast<std::size_t>(pair.b)]);
+    }
     void meet(std::size_t index, const Placement<double>* X, const Separation& s) {
         const SolidPair& pair = scene_.pairs[index];
         meetings_.clear();
+        face_each_other(pair, X, s.normal);
         meetings(corners(pair.a, X), scene_.solids[static_cast<std::size_t>(pair.a)].radius, corners(pair.b, X), scene_.solids[static_cast<std::size_t>(pair.b)].radius, s.normal, feature_depth, meetings_);
     }
     Found found_at(std::size_t index, const Placement<double>* X, const Separation& s, const Meeting& m) const {
         const SolidPair& pair = scene_.pairs[index];
         const Solid &a = scene_.solids[static_cast<std::size_t>(pair.a)], &b = scene_.solids[static_cast<std::size_t>(pair.b)];
         const Placement<double>&Xa = X[a.body], &Xb = place_of(b, X);
-        const Vec3<double> centre = m.at + s.normal * a.radius, other = m.at - s.normal * (m.gap + b.radius);
+        const Vec3<double> centre = m.at + s.normal * a.radius;
+        const double round_b = b.radius > 0 ? b.radius : b.rim_radius > 0 && lies_on(b, Xb, s.normal) ? b.rim_radius : 0;
+        const Vec3<double> other = m.at - s.normal * (m.gap + round_b);
         const int surface = static_cast<int>(scene_.planes.size() + scene_.fields.size() + index);
-        return {pair_key_ + static_cast<int>(index), a.body, b.body, a.link, b.link, surface, tmul(Xa.R, centre - Xa.p), a.radius, 0, {0, 0, 0}, s.normal, tmul(Xb.R, other - Xb.p), tmul(Xb.R, s.normal),
-                a.radius > 0 && b.radius > 0, m.gap, pair.material, pair.velocity, false};
+        Found f{pair_key_ + static_cast<int>(index), a.body, b.body, a.link, b.link, surface, tmul(Xa.R, centre - Xa.p), a.radius, 0, {0, 0, 0}, s.normal, tmul(Xb.R, other - Xb.p), tmul(Xb.R, s.normal),
+                a.radius > 0 && round_b > 0, m.gap, pair.material, pair.velocity, false};
+        if (a.rim_radius <= 0) return f;
+        // where a cylinder's rim or side bears, it goes on round: as it does on a plane
+        const Vec3<double> along = a.rim[1] - a.rim[0];
+        Found rolling = f;
+        rolling.rim_radius = a.rim_radius, rolling.rim_axis = along * (1 / norm(along));
+        rolling.local = a.rim[0] + rolling.rim_axis * dot(rolling.rim_axis, f.local - a.rim[0]);
+        rolling.round = round_b > 0 && lies_on(a, Xa, s.normal);
+        return norm(surface_point(rolling, s.normal, X) - m.at) < 1e-7 ? rolling : f;
+    }
+    /// Does the normal stand on the axis of a cylinder?
+    static bool lies_on(const Solid& s, const Placement<double>& X, const Vec3<double>& n) {
+        const Vec3<double> axis = X.R * (s.rim[1] - s.rim[0]);
+        return std::fabs(dot(n, axis)) < 1e-3 * norm(axis);
     }
     /// Corners this much higher than the lowest still belong to a face or an edge that meets another [m].
     static constexpr double feature_depth = 1e-3;
@@ -278,6 +304,7 @@ private:
     Vec<Vec<Vec3<double>>> place_in_world_;
     Vec<char> moved_;
     Vec<Meeting> meetings_;
+    Vec<Vec3<double>> axis_a_, axis_b_;
     static constexpr double hardly_inside = 1e-4;  // [m]
     Vec<double> top_;  // of each height field
     Vec<SolidOverField> over_fields_;

@@ -124,14 +124,17 @@ def _moves(link: Link | None) -> bool:
 
 
 def _pairs(solids: list[Solid], links: list[Link], never: Collection[Pair]) -> Iterator[tuple[int, int]]:
-    """Solids on two links of which one moves: that first, and of two the round one, which keeps its contact point below
-    its centre."""
+    """Solids on two links of which one moves: that first, and of two the rounder one (balls and capsules, then
+    cylinders), which keeps its contact point below its centre."""
     moves = [_moves(link) for link in links]
     for i, j in combinations(range(len(links)), 2):
         pair = frozenset((links[i].name, links[j].name))
         if len(pair) == 2 and pair not in never and (moves[i] or moves[j]):
-            rounder = solids[i][2] == 0 < solids[j][2]
-            yield (j, i) if not moves[i] or (moves[j] and rounder) else (i, j)
+            yield (j, i) if not moves[i] or (moves[j] and _roundness(solids[j]) > _roundness(solids[i])) else (i, j)
+
+
+def _roundness(shape: Solid) -> int:
+    return 2 if shape[2] > 0 else 1 if shape[6] > 0 else 0
 
 
 def _names(pieces: tuple[Piece, ...]) -> list[str]:
