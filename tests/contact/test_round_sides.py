@@ -171,3 +171,17 @@ def test_a_heap_of_hulls_does_not_sink_in() -> None:
         deepest = max(deepest, sim.report.penetration)
         assert sim.report.certificate.valid
     assert deepest < 1e-3
+
+
+@pytest.mark.parametrize("seed", [0, 6, 9, 24])
+def test_endless_friction_is_certified(seed: int) -> None:
+    """A hull that falls and tumbles without ever slipping: every step holds to the certificate."""
+    rng = np.random.default_rng(seed)
+    hull = uk.ConvexMesh(0.12 * rng.normal(size=(10, 3)))
+    turn, spin = rng.normal(size=4), 4 * rng.normal(size=3)
+    q, v = (0, 0, 0.6, *(turn / np.linalg.norm(turn))), (*rng.normal(size=3), *spin)
+    world = loose([hull], uk.Ground(friction=np.inf), mass=2.0, q=q, v=v)
+    sim = uk.Simulation(world, 5e-3)
+    for _ in range(300):
+        sim.step()
+        assert sim.report.certificate.valid
