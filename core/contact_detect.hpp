@@ -23,11 +23,17 @@ struct Found {
     bool touches;
     double middle = NAN;     ///< its gap where `follow` looked again,
     Vec3<double> moved{0, 0, 0};  ///< and how far its place on a had moved on [world axes]
+    Vec3<double> axis_b{0, 0, 0}; ///< not zero: b is a cylinder, `local_b` a place on its axis, and the normal goes round it with a
 };
 
 /// The normal when the bodies stand at X.
 inline Vec3<double> normal_at(const Found& f, const Placement<double>* X) {
     if (f.b < 0) return f.normal;
+    if (dot(f.axis_b, f.axis_b) > 0) {
+        const Vec3<double> axis = X[f.b].R * f.axis_b, d = place(X[f.a], f.local) - place(X[f.b], f.local_b), out = d - axis * dot(d, axis);
+        const double along = dot(f.axis_b, f.normal_b), length = norm(out);
+        if (length > 1e-9) return axis * along + out * (std::sqrt(1 - along * along) / length);
+    }
     if (f.round) {
         const Vec3<double> d = place(X[f.a], f.local) - place(X[f.b], f.local_b);
         const double length = norm(d);
@@ -243,6 +249,10 @@ private:
         const Vec<Vec3<double>>&A = corners(pair.a, X), &B = corners(pair.b, X);
         const double r = a.radius + b.radius;
         if (r > 0) {
+            if (a.rim_radius > 0 || b.rim_radius > 0) {
+                const Nearest near = nearest_points(spine(a, X[a.body], A, axis_a_), spine(b, place_of(b, X), B, axis_b_));
+                face_each_other(pair, X, near.on_a - near.on_b);
+            }
             const Nearest near = nearest_points(A, B);
             if (near.distance > 1e-9) return {near.distance - r, (near.on_a - near.on_b) * (1 / near.distance)};
         }
@@ -255,19 +265,43 @@ private:
         s.distance -= r;
         return s;
     }
+    /// Turns the corners of cylinders towards the other solid; n goes from b to a.
+    void face_each_other(const SolidPair& pair, const Placement<double>* X, const Vec3<double>& n) {
+        const Solid &a = scene_.solids[static_cast<std::size_t>(pair.a)], &b = scene_.solids[static_cast<std::size_t>(pair.b)];
+        turn_corners(a, X[a.body], -n, place_in_world_[static_cast<std::size_t>(pair.a)]);
+        turn_corners(b, place_of(b, X), n, place_in_world_[static_cast<std::size_t>(pair.b)]);
+    }
     void meet(std::size_t index, const Placement<double>* X, const Separation& s) {
         const SolidPair& pair = scene_.pairs[index];
         meetings_.clear();
+        face_each_other(pair, X, s.normal);
         meetings(corners(pair.a, X), scene_.solids[static_cast<std::size_t>(pair.a)].radius, corners(pair.b, X), scene_.solids[static_cast<std::size_t>(pair.b)].radius, s.normal, feature_depth, meetings_);
     }
     Found found_at(std::size_t index, const Placement<double>* X, const Separation& s, const Meeting& m) const {
         const SolidPair& pair = scene_.pairs[index];
         const Solid &a = scene_.solids[static_cast<std::size_t>(pair.a)], &b = scene_.solids[static_cast<std::size_t>(pair.b)];
         const Placement<double>&Xa = X[a.body], &Xb = place_of(b, X);
-        const Vec3<double> centre = m.at + s.normal * a.radius, other = m.at - s.normal * (m.gap + b.radius);
+        const Vec3<double> centre = m.at + s.normal * a.radius;
+        const Vec3<double> other = m.at - s.normal * (m.gap + b.radius);
         const int surface = static_cast<int>(scene_.planes.size() + scene_.fields.size() + index);
-        return {pair_key_ + static_cast<int>(index), a.body, b.body, a.link, b.link, surface, tmul(Xa.R, centre - Xa.p), a.radius, 0, {0, 0, 0}, s.normal, tmul(Xb.R, other - Xb.p), tmul(Xb.R, s.normal),
+        Found f{pair_key_ + static_cast<int>(index), a.body, b.body, a.link, b.link, surface, tmul(Xa.R, centre - Xa.p), a.radius, 0, {0, 0, 0}, s.normal, tmul(Xb.R, other - Xb.p), tmul(Xb.R, s.normal),
                 a.radius > 0 && b.radius > 0, m.gap, pair.material, pair.velocity, false};
+        if (a.radius > 0) go_round(f, b);
+        if (a.rim_radius <= 0) return f;
+        // where a cylinder's rim or side bears, it goes on round: as it does on a plane
+        const Vec3<double> along = a.rim[1] - a.rim[0];
+        Found rolling = f;
+        rolling.rim_radius = a.rim_radius, rolling.rim_axis = along * (1 / norm(along));
+        rolling.local = a.rim[0] + rolling.rim_axis * dot(rolling.rim_axis, f.local - a.rim[0]);
+        if (std::fabs(dot(tmul(Xa.R, s.normal), rolling.rim_axis)) < 1e-3) go_round(rolling, b);  // it lies on b
+        return norm(surface_point(rolling, s.normal, X) - m.at) < 1e-7 ? rolling : f;
+    }
+    /// A centre of a against the side or rim of a cylinder: its turning about its own axis takes the normal nowhere.
+    static void go_round(Found& f, const Solid& b) {
+        if (b.rim_radius <= 0 || b.body < 0) return;
+        const Vec3<double> along = b.rim[1] - b.rim[0], axis = along * (1 / norm(along));
+        if (std::fabs(dot(axis, f.normal_b)) > 1 - 1e-6) return;  // on its end
+        f.axis_b = axis, f.local_b = b.rim[0] + axis * dot(axis, f.local_b - b.rim[0]);
     }
     /// Corners this much higher than the lowest still belong to a face or an edge that meets another [m].
     static constexpr double feature_depth = 1e-3;
@@ -278,6 +312,7 @@ private:
     Vec<Vec<Vec3<double>>> place_in_world_;
     Vec<char> moved_;
     Vec<Meeting> meetings_;
+    Vec<Vec3<double>> axis_a_, axis_b_;
     static constexpr double hardly_inside = 1e-4;  // [m]
     Vec<double> top_;  // of each height field
     Vec<SolidOverField> over_fields_;

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 
 #include "contact_scene.hpp"
 #include "level_vector.hpp"
@@ -18,6 +19,50 @@ inline V3 place(const Placement<double>& X, const V3& p) { return X.p + X.R * p;
 inline void corners_in_world(const Solid& s, const Placement<double>& X, Vec<V3>& out) {
     out.resize(s.core.size());
     for (std::size_t i = 0; i < s.core.size(); ++i) out[i] = place(X, s.core[i]);
+}
+
+/// A cylinder is the hull of two polygons in its rims, which may stand at any angle about its axis: here with a corner
+/// farthest along d, so that what lies or leans on something does so with its round side. Where it almost stands the
+/// polygons stay as they are and the two places on its rims are more corners.
+inline void turn_corners(const Solid& s, const Placement<double>& X, const V3& d, Vec<V3>& corners) {
+    if (s.rim_radius <= 0) return;
+    const V3 first = place(X, s.rim[0]), last = place(X, s.rim[1]), along = last - first, axis = along * (1 / norm(along));
+    const V3 out = d - axis * dot(d, axis);
+    const double length = norm(out);
+    if (!(length > 0.4 * norm(d))) corners_in_world(s, X, corners);
+    if (!(length > 1e-3 * norm(d))) return;
+    const V3 e = out * (s.rim_radius / length), f = cross(axis, e);
+    if (length > 0.4 * norm(d)) {
+        const std::size_t n = s.core.size() / 2;
+        corners.resize(2 * n);
+        for (std::size_t i = 0; i < n; ++i) {
+            const double angle = 2 * std::numbers::pi * static_cast<double>(i) / static_cast<double>(n);
+            const V3 r = e * std::cos(angle) + f * std::sin(angle);
+            corners[i] = first + r, corners[n + i] = last + r;
+        }
+    } else {
+        corners.push_back(first + e), corners.push_back(last + e);
+    }
+}
+/// A cylinder's axis, or the corners of anything else.
+inline const Vec<V3>& spine(const Solid& s, const Placement<double>& X, const Vec<V3>& corners, Vec<V3>& axis) {
+    if (s.rim_radius <= 0) return corners;
+    axis.resize(2);
+    axis[0] = place(X, s.rim[0]), axis[1] = place(X, s.rim[1]);
+    return axis;
+}
+/// How far a solid reaches along the unit vector d; a cylinder, whatever its corners, as round as it is.
+struct Range { double low, high; };
+inline Range range_along(const Solid& s, const Placement<double>& X, const Vec<V3>& corners, const V3& d) {
+    Range range{INFINITY, -INFINITY};
+    if (s.rim_radius > 0) {
+        const V3 axis = X.R * (s.rim[1] - s.rim[0]);
+        const double along = dot(d, axis), round = s.rim_radius * std::sqrt(larger(0.0, 1 - along * along / dot(axis, axis)));
+        const double first = dot(d, place(X, s.rim[0]));
+        return {smaller(first, first + along) - round, larger(first, first + along) + round};
+    }
+    for (const V3& p : corners) range = {smaller(range.low, dot(p, d)), larger(range.high, dot(p, d))};
+    return range;
 }
 
 inline int farthest(const Vec<V3>& points, const V3& d) {
@@ -108,20 +153,64 @@ inline Nearest nearest_points(const Vec<V3>& A, const Vec<V3>& B) {
     return r;
 }
 
+/// The corner of a solid farthest along d; of a cylinder the place on its rim.
+inline V3 farthest_place(const Solid& s, const Placement<double>& X, const Vec<V3>& corners, const V3& d) {
+    if (s.rim_radius <= 0) return corners[static_cast<std::size_t>(farthest(corners, d))];
+    const V3 along = X.R * (s.rim[1] - s.rim[0]), out = d - along * (dot(d, along) / dot(along, along));
+    return place(X, s.rim[dot(d, along) > 0]) + out * (s.rim_radius / larger(1e-300, norm(out)));
+}
+/// The direction from b to a between their nearest places, both drawn by `share` towards their middles (so small, what just
+/// overlaps is apart, and the same faces, edges and rims are nearest); zero where they still overlap.
+inline V3 nearest_direction(const Solid& a, const Placement<double>& Xa, const Vec<V3>& A, const Solid& b, const Placement<double>& Xb, const Vec<V3>& B, double share) {
+    V3 middle{0, 0, 0};
+    for (const V3& p : A) middle += p * (share / static_cast<double>(A.size()));
+    for (const V3& p : B) middle += p * (-share / static_cast<double>(B.size()));
+    V3 simplex[4], x = A[0] - B[0];
+    double weight[4];
+    for (int n = 0, iteration = 0; iteration < 64 && dot(x, x) > 1e-20; ++iteration) {
+        const V3 s = (farthest_place(a, Xa, A, -x) - farthest_place(b, Xb, B, x)) * (1 - share) + middle;
+        const double d2 = dot(x, x);
+        if (n > 0 && d2 - dot(x, s) <= 1e-14 * d2) return x * (1 / std::sqrt(d2));
+        simplex[n++] = s;
+        x = nearest_of_simplex(simplex, n, weight);
+        int kept = 0;
+        for (int i = 0; i < n; ++i)
+            if (weight[i] > 0) simplex[kept++] = simplex[i];
+        n = kept;
+        if (n == 4) break;
+        if (iteration > 8 && dot(x, x) >= d2) return x * (1 / norm(x));  // rounding
+    }
+    const double length = norm(x);
+    return length > 1e-9 ? x * (1 / length) : V3{0, 0, 0};
+}
+
 struct Separation { double distance; V3 normal; };  // normal from B to A
 /// The axis, of all face normals and products of edges, along which two hulls are farthest apart (or overlap least).
 inline Separation best_axis(const Solid& a, const Placement<double>& Xa, const Vec<V3>& A, const Solid& b, const Placement<double>& Xb, const Vec<V3>& B) {
     Separation best{-INFINITY, {0, 0, 1}};
     auto consider = [&](V3 d, double favour) {
-        double low_a = INFINITY, high_b = -INFINITY, high_a = -INFINITY, low_b = INFINITY;
-        for (const V3& p : A) low_a = smaller(low_a, dot(p, d)), high_a = larger(high_a, dot(p, d));
-        for (const V3& p : B) high_b = larger(high_b, dot(p, d)), low_b = smaller(low_b, dot(p, d));
-        if (low_b - high_a > low_a - high_b) d = -d, low_a = -high_a, high_b = -low_b;
-        const double gap = low_a - high_b;
+        const Range in_a = range_along(a, Xa, A, d), in_b = range_along(b, Xb, B, d);
+        const bool below = in_b.low - in_a.high > in_a.low - in_b.high;
+        const double gap = below ? in_b.low - in_a.high : in_a.low - in_b.high;
+        if (below) d = -d;
         if (gap > best.distance + favour) best = {gap, d};
     };
     for (const V3& n : b.faces) consider(Xb.R * n, 0);
     for (const V3& n : a.faces) consider(Xa.R * n, 1e-9);
+    const bool rims = a.rim_radius > 0 || b.rim_radius > 0;
+    if (rims) {  // the round side of a cylinder, from its axis
+        static thread_local Vec<V3> axis_a, axis_b;
+        const Nearest near = nearest_points(spine(a, Xa, A, axis_a), spine(b, Xb, B, axis_b));
+        if (near.distance > 1e-9) consider((near.on_a - near.on_b) * (1 / near.distance), 1e-9);
+    }
+    auto many_edges = [](const Solid& s) { return !s.faces.empty() && s.edges.empty(); };
+    for (const double share : {0.0, 0.01, 0.04}) {  // places that are nearest, or would be if both were a little smaller
+        if (!rims && !many_edges(a) && !many_edges(b)) break;
+        const V3 d = nearest_direction(a, Xa, A, b, Xb, B, share);
+        if (dot(d, d) > 0) consider(d, 1e-9);
+        if (best.distance > 0) break;
+    }
+    if (rims) return best;
     for (const V3& ea : a.edges) {
         for (const V3& eb : b.edges) {
             const V3 d = cross(Xa.R * ea, Xb.R * eb);

@@ -75,11 +75,7 @@ private:
     void semi_implicit(const Accelerations& acceleration, double t, double dt, double* q, double* v) {
         acceleration(t, q, v, accel(0));
         ++evaluations;
-        for (std::size_t i = 0; i < nv_; ++i) v[i] += dt * accel(0)[i];
-        Batch b;
-        b.tree = &tree_;
-        b.q.data = q, b.v.data = v, b.dt = dt, b.out = q;
-        k_.integrate(b, 0, 1, nullptr);
+        k_.semi_implicit(tree_, accel(0), dt, q, v);
     }
 
     /// One step; the result stays in q_new_, v_new_ until it is accepted.

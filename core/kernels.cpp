@@ -154,6 +154,7 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::factorize,
     ukemi::UKEMI_LEVEL::solve,
     ukemi::UKEMI_LEVEL::retract,
+    ukemi::UKEMI_LEVEL::semi_implicit,
     ukemi::UKEMI_LEVEL::chart_rate,
     ukemi::UKEMI_LEVEL::all_finite,
     ukemi::UKEMI_LEVEL::unit_quaternions,

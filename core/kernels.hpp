@@ -35,6 +35,7 @@ struct Kernels {
     void (*factorize)(const Tree&, double* M);
     void (*solve)(const Tree&, const double* L, double* x);
     void (*retract)(const Tree&, const double* q0, const double* x, double* q);
+    void (*semi_implicit)(const Tree&, const double* a, double dt, double* q, double* v);
     void (*chart_rate)(const Tree&, const double* x, const double* q, const double* v, double* rate);
     // see checks.hpp and aba.hpp
     bool (*all_finite)(const double* x, std::ptrdiff_t n);

@@ -87,6 +87,26 @@ inline void integrate(const Tree& tree, const double* q, const double* v, double
     }
 }
 
+/// Semi-implicit Euler: v by the accelerations a, then q by the new v. The linear velocity of a free joint goes on in world
+/// axes, in which a body in flight keeps it: in link axes its turning would add (dt w)^2 of it in every step.
+inline void semi_implicit(const Tree& tree, const double* a, double dt, double* q, double* v) {
+    for (const Body& b : tree.bodies) {
+        double *x = q + b.iq, *u = v + b.iv;
+        const double* rate = a + b.iv;
+        if (b.kind == JointKind::free) {
+            const Vec3<double> v_L = read3(u), w = read3(u + 3), w_new = w + read3(rate + 3) * dt;
+            const Quat before = load_quat(x + 3), after = normalized(before * exp_rotation(w_new * dt));
+            const Vec3<double> v_W = turn(before, v_L + (read3(rate) + cross(w, v_L)) * dt);
+            write3(x, read3(x) + v_W * dt), store_quat(x + 3, after);
+            write3(u, turn_back(after, v_W)), write3(u + 3, w_new);
+            continue;
+        }
+        for (int k = 0; k < b.nv; ++k) u[k] += dt * rate[k];
+        if (b.kind == JointKind::spherical) store_quat(x, normalized(load_quat(x) * exp_rotation(read3(u) * dt)));
+        else for (int k = 0; k < b.nv; ++k) x[k] += dt * u[k];
+    }
+}
+
 /// The velocity that moves q0 to q1 in unit time, for one joint.
 inline void joint_difference(const Body& b, const double* x0, const double* x1, double* d) {
     if (b.kind == JointKind::spherical) {

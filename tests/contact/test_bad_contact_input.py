@@ -85,6 +85,8 @@ def test_what_cannot_move_stays_and_is_told() -> None:
     world.terrain = uk.Ground()
     world.add(b.build())
     assert world.separate() == pytest.approx(0.05)
+    with pytest.raises(uk.InvalidInputError, match="50 mm inside 'ground': move it; on a free joint"):
+        uk.Simulation(world)
 
 
 @pytest.mark.parametrize(

@@ -202,3 +202,31 @@ def test_treadmill_carries_what_stands_on_it() -> None:
     caught = 1.5 / (0.5 * 9.81)
     assert world.q[0] == pytest.approx(1.5 * (1 - caught / 2), abs=1e-5)
     assert np.abs(recording.q[:, 1]).max() < 1e-12
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_links_fixed_to_the_world_are_touched(first: bool) -> None:
+    """A table that is a figure without joints, whichever came first, beside the ground, a wall and another table: a box
+    stands on it; and an arm touches its own fixed base."""
+    table, box, arm = uk.Builder("table"), uk.Builder("box"), uk.Builder("arm")
+    table.link("top", shapes=[uk.Box((1, 1, 0.1))], mass=1.0)
+    box.link("box", joint=uk.Free(), shapes=[uk.Box((0.1, 0.1, 0.1))], mass=2.0)
+    arm.link("base", shapes=[uk.Box((1, 1, 0.1), at=uk.Pose((3, 0, 0)))], mass=1.0)
+    arm.link("pole", parent="base", joint=uk.Revolute((0, 1, 0)), at=uk.Pose((3, 0, 0.6)), mass=1.0, com=(0.1, 0, 0))
+    arm.link(
+        "hammer", "pole", uk.Revolute((0, 1, 0)), mass=1.0, shapes=[uk.Box((0.1, 0.1, 0.1), at=uk.Pose((0.5, 0, 0)))]
+    )
+    world = uk.World()
+    world.terrain = [uk.Ground(height=-0.05), uk.Solids([uk.Box((0.1, 1, 1), at=uk.Pose((-0.5, 0, 0)))])]
+    models = [("table", table.build()), ("second", table.build()), ("arm", arm.build())]
+    for name, model in models if first else []:
+        world.add(model, name=name)
+    on_top = world.add(box.build(), q=(0, 0, 0.1, 1, 0, 0, 0))
+    for name, model in [] if first else models:
+        world.add(model, name=name)
+    sim = uk.Simulation(world, 1e-3)
+    recording = sim.run(0.6)
+    assert on_top.q == pytest.approx((0, 0, 0.1, 1, 0, 0, 0), abs=1e-9)
+    force = sum(c.force for c in sim.contacts if c.links[0] == "box/box")
+    assert force == pytest.approx((0, 0, 2 * 9.81), abs=1e-6)
+    assert any(set(c.links) == {"arm/hammer", "arm/base"} for sample in recording.contacts for c in sample)

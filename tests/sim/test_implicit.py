@@ -128,6 +128,10 @@ def test_the_explicit_step_is_not() -> None:
     world.add(model, q=thesis_pose(model))
     with pytest.raises(uk.SimulationError, match="stiff spring or damper"):
         uk.Simulation(world, 1e-3, "semi-implicit").run(0.1)
+    stopped = uk.World()
+    stopped.add(uk.hand())
+    with pytest.raises(uk.SimulationError, match="integrator='implicit'"):
+        uk.Simulation(stopped, 1e-3, "semi-implicit").run(0.1)
 
 
 def test_implicit_converges_to_explicit_with_order_one() -> None:

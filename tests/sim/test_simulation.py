@@ -37,6 +37,20 @@ def test_every_joint_keeps_the_integrators_order(integrator: IntegratorName, dt:
     assert (np.abs(observed - order) < 0.6).all(), observed
 
 
+@pytest.mark.parametrize("integrator", ["semi-implicit", "adaptive"])
+def test_a_body_that_spins_in_flight_keeps_its_linear_momentum(integrator: IntegratorName) -> None:
+    """Without gravity its centre goes straight on, however it turns and however long the steps are."""
+    b = uk.Builder("brick")
+    b.link("brick", joint=uk.Free(), mass=2.0, shapes=[uk.Box((0.3, 0.2, 0.1))])
+    model = b.build()
+    world = uk.World(gravity=(0, 0, 0))
+    world.add(model, v=(1, 0.5, 0, 3, 5, -4))
+    before = uk.momentum(model, world.q, world.v)
+    uk.Simulation(world, 5e-3, integrator).run(1.0)
+    assert uk.momentum(model, world.q, world.v)[:3] == pytest.approx(before[:3], abs=1e-9)
+    assert world.q[:3] == pytest.approx(before[:3] / 2.0, abs=1e-9)
+
+
 def test_free_flight_keeps_momentum_and_flies_a_parabola() -> None:
     model = uk.human(40)
     recording = run(model, 1e-3, "rk4", 0.3)
@@ -213,3 +227,15 @@ def test_somersault_turns_faster_when_tucked(dof: int) -> None:
     com = uk.center_of_mass(model, recording.q) - recording.q[:, :3]
     about_com = M[:, 4, 4] - model.mass * (com[:, 0] ** 2 + com[:, 2] ** 2)
     assert about_com[-1] < 0.55 * about_com[0]  # inertia about the somersault axis nearly halves
+
+
+@pytest.mark.parametrize("terrain", [None, uk.Ground()])
+def test_a_joint_that_moves_no_inertia_is_named(terrain: uk.Ground | None) -> None:
+    """A thin rod on a free joint: nothing resists a turn about its axis."""
+    b = uk.Builder("rod")
+    b.link("rod", joint=uk.Free(), mass=1.0, com=(0, 0, 0), inertia=(0.1, 0.1, 0), shapes=[uk.Capsule(0.01, 1.0)])
+    world = uk.World()
+    world.terrain = terrain
+    world.add(b.build(), q=(0, 0, 2, 1, 0, 0, 0))
+    with pytest.raises(uk.SingularError, match="'rod/rod' moves no inertia"):
+        uk.Simulation(world, 1e-3).run(0.01)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from itertools import combinations
 from weakref import WeakKeyDictionary
 
@@ -64,21 +64,16 @@ class Scene:
         pairs = [
             (i, moving + k, np.asarray(piece.velocity), piece.surface.material)
             for i in range(moving)
+            if _moves(links[i])
             for k, piece in enumerate(wall_surfaces)
         ]
         if between:
             never = set(apart) | _neighbours(model)
             for name, figure in figures.items():
                 never |= {frozenset(f"{name}/{link}" for link in pair) for pair in _close_at_rest(figure)}
-            for first, second in combinations(range(moving), 2):
-                i, j = first, second
+            for i, j in _pairs(solids, links, never):
                 pair = frozenset((links[i].name, links[j].name))
-                if len(pair) == 2 and pair not in never:
-                    if (
-                        solids[i][2] == 0 < solids[j][2]
-                    ):  # the round one first: it keeps its contact point below its centre
-                        i, j = j, i
-                    pairs.append((i, j, np.zeros(3), surfaces.get(pair, surface).material))
+                pairs.append((i, j, np.zeros(3), surfaces.get(pair, surface).material))
         curved = curved_limits(model) if limits else []
         self.curved_labels = [limit.label for limit in curved]
         self.stop_labels = stop_labels(model) if limits else []
@@ -121,6 +116,25 @@ class Scene:
 def _solids_of(model: Model) -> tuple[list[Solid], list[Link]]:
     pairs = [(solid(shape, link.index, link.index), link) for link in model.links for shape in link.shapes]
     return [s for s, _ in pairs], [link for _, link in pairs]
+
+
+def _moves(link: Link | None) -> bool:
+    """Not fixed to the world, neither itself nor through others."""
+    return link is not None and (link.joint.nv > 0 or _moves(link.parent))
+
+
+def _pairs(solids: list[Solid], links: list[Link], never: Collection[Pair]) -> Iterator[tuple[int, int]]:
+    """Solids on two links of which one moves: that first, and of two the rounder one (balls and capsules, then
+    cylinders), which keeps its contact point below its centre."""
+    moves = [_moves(link) for link in links]
+    for i, j in combinations(range(len(links)), 2):
+        pair = frozenset((links[i].name, links[j].name))
+        if len(pair) == 2 and pair not in never and (moves[i] or moves[j]):
+            yield (j, i) if not moves[i] or (moves[j] and _roundness(solids[j]) > _roundness(solids[i])) else (i, j)
+
+
+def _roundness(shape: Solid) -> int:
+    return 2 if shape[2] > 0 else 1 if shape[6] > 0 else 0
 
 
 def _names(pieces: tuple[Piece, ...]) -> list[str]:
@@ -177,12 +191,7 @@ def _close_at_rest(model: Model) -> frozenset[Pair]:
     """Pairs of links of a figure that meet in its zero pose, or nearly: they never count as touching."""
     if model not in _together:
         solids, links = _solids_of(model)
-        never = _neighbours(model)
-        pairs = [
-            (i, j, np.zeros(3), (0.0, 0.0, 0.0))
-            for i, j in combinations(range(len(solids)), 2)
-            if frozenset((links[i].name, links[j].name)) not in never and links[i].name != links[j].name
-        ]
+        pairs = [(i, j, np.zeros(3), (0.0, 0.0, 0.0)) for i, j in _pairs(solids, links, _neighbours(model))]
         engine = _core.Contacts(model.tree, solids, [], [], pairs, [], None)
         engine.options(TOGETHER, TOGETHER, 0, False)
         engine.look(model.neutral(), np.zeros(model.nv))

@@ -14,9 +14,10 @@ from ukemi.model.arrays import Array
 from ukemi.model.pose import IDENTITY, Pose
 from ukemi.model.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere
 
-#: Corners of the polygon that stands for a rim when a cylinder meets another solid, or stands on its end.
+#: Corners of the polygon that stands for a rim on its end, and on height fields; elsewhere the core turns it so that a
+#: corner is where the round side bears.
 RIM_CORNERS = 16
-#: Hulls with more faces than this are compared along face normals and nearest points alone.
+#: Hulls with more edges than this are compared along face normals and where they are nearest, not edge by edge.
 MOST_EDGES = 24
 #: Corners nearer than a micrometre count as one point of contact: thinner hulls would fall through the ground [m].
 THINNEST = 1e-5

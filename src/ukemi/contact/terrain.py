@@ -45,8 +45,9 @@ class Surface:
         return (self.friction, float(slip), self.restitution)
 
 
-#: Friction above this is a grip that never slips; infinity is taken as this.
-HUGE_FRICTION = 1e9
+#: Friction above this counts as this, and so does infinity: what slips at 89.99 degrees does not. It is the largest of
+#: the core's cone problem; with more the certificate asked for friction that no solution had.
+HUGE_FRICTION = 1e4
 
 
 def _not_negative(name: str, value: float) -> float:

@@ -124,6 +124,12 @@ class Model:
     def __reduce__(self) -> tuple[type[Model], tuple[Description]]:
         return Model, (self.description,)
 
+    def __copy__(self) -> Model:
+        return self  # it never changes
+
+    def __deepcopy__(self, memo: object) -> Model:
+        return self
+
     def link(self, name: str) -> Link:
         """The link of this name.
 

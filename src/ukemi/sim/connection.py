@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -92,17 +92,28 @@ class Connection:
         self.impulse: Array = _NOTHING
         self.energy_lost = 0.0
         self._a, self._b = a, b
-        self._loop: _core.Loop | None = None
+        #: as the core knows it; its two frames in a copy that has not been asked for it yet
+        self._loop: _core.Loop | tuple[Array, Array] | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_loop": self._frames}
+
+    @property
+    def _frames(self) -> tuple[Array, Array] | None:
+        """(4, 4) on link a and on link b, once it is placed."""
+        if isinstance(self._loop, _core.Loop):
+            return self._loop.frame_a, self._loop.frame_b
+        return self._loop
 
     @property
     def a(self) -> LinkHandle:
         """Link a with the connection's frame on it."""
-        return self._a if self._loop is None else self._a.moved(self._loop.frame_a)
+        return self._a if self._frames is None else self._a.moved(self._frames[0])
 
     @property
     def b(self) -> LinkHandle:
         """Link b with the connection's frame on it."""
-        return self._b if self._loop is None else self._b.moved(self._loop.frame_b)
+        return self._b if self._frames is None else self._b.moved(self._frames[1])
 
     @property
     def wrench(self) -> Array:
@@ -147,10 +158,12 @@ class Connection:
 
     def renumber(self, model: Model) -> None:
         """Finds its links again in a model that is numbered differently."""
-        assert self._loop is not None
-        self._make(model, [self._loop.frame_a, self._loop.frame_b])
+        assert self._frames is not None
+        self._make(model, self._frames)
 
-    def _make(self, model: Model, frames: list[Array | None], q: Array | None = None, at: Array | None = None) -> None:
+    def _make(
+        self, model: Model, frames: Sequence[Array | None], q: Array | None = None, at: Array | None = None
+    ) -> None:
         joint = loop_joint(self.joint) if self.axial is None else axial_joint(self.axial, self.length)
         a, b = self._indices(model)
         self._loop = _core.Loop(model.tree, joint, a, frames[0], b, frames[1], q, at)
@@ -162,7 +175,9 @@ class Connection:
     @property
     def loop(self) -> _core.Loop:
         """As the core knows it."""
-        assert self._loop is not None
+        if not isinstance(self._loop, _core.Loop):
+            self.renumber(self.world.model)
+        assert isinstance(self._loop, _core.Loop)
         return self._loop
 
     def virtual(self, model: Model) -> VirtualLink:

@@ -66,7 +66,9 @@ def advance_with_events(
         del world.events[told:]
         advance(control, long)
         left -= long
-    raise SimulationError(f"at t = {world.time:g} s events follow each other without end", world.time, world.q, world.v)
+    what = f"at t = {world.time:g} s events follow each other without end"
+    hint = "take a smaller dt, or integrator='implicit' for stiff springs and dampers"
+    raise SimulationError(f"{what}: {hint}", world.time, world.q, world.v)
 
 
 def _watches(world: World) -> list[_Watch]:

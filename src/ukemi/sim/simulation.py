@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import nullcontext
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -12,9 +13,10 @@ from numpy.typing import ArrayLike
 from ukemi import _core
 from ukemi.contact.reports import Contact, ContactReport
 from ukemi.contact.scene import Scene
+from ukemi.dynamics.forward import forward_dynamics
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.dynamics.wrenches import Wrenches, on_links
-from ukemi.errors import InvalidInputError, SimulationError
+from ukemi.errors import InvalidInputError, SimulationError, SingularError, UkemiError
 from ukemi.model.arrays import Array, numbers, positive
 from ukemi.sim.events import advance_with_events
 from ukemi.sim.limits import LimitKeeper
@@ -38,10 +40,10 @@ Control = Callable[[float, Array, Array], ArrayLike]
 class Simulation:
     """Integrates a world with a time step dt [s].
 
-    integrator: "semi-implicit" (Euler, order 1, symplectic), "implicit" (the same with the joints' springs and dampers
-    at the end of the step: stiff joints stay stable at any dt), "rk4" (order 4), or "adaptive" (Dormand-Prince 5(4),
-    which takes as many steps inside each dt as the tolerances ask). All work on the configuration manifold: quaternions
-    stay unit and no order is lost.
+    integrator: "semi-implicit" (Euler, order 1: velocities, then positions by the new ones), "implicit" (the same with
+    the joints' springs and dampers at the end of the step: stiff joints stay stable at any dt), "rk4" (order 4), or
+    "adaptive" (Dormand-Prince 5(4), which takes as many steps inside each dt as the tolerances ask). All work on the
+    configuration manifold: quaternions stay unit and no order is lost.
     limits: joints stop at their limits [HAND07 3.3]: the time is located within the step, the joint is held by a
     reaction that only pushes, speed comes back by the joint's restitution. False: joints ignore their limits.
 
@@ -86,6 +88,18 @@ class Simulation:
             world.hold_limits([])
         self._core = self._integrator()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A copy goes on from a copy of the world; what was reported of the last step stays behind."""
+        again = partial(
+            Simulation,
+            rtol=self.rtol,
+            atol=self.atol,
+            limits=self._limits,
+            events=self.events,
+            trace=self.trace,
+        )
+        return again, (self.world, self.dt, self.integrator), {"external": self.external}
+
     def _integrator(self) -> _core.Integrator:
         world = self.world
         self._version = world.version
@@ -129,12 +143,24 @@ class Simulation:
         return {stop.limit.label: float(f) for stop, f in zip(stops, self._keeper.reactions(), strict=True)}
 
     def step(self, control: Control | ConstantTorques | ArrayLike | None = None, steps: int = 1) -> None:
-        """Moves the world by ``steps`` time steps; connections break and rules fire where they cross."""
+        """Moves the world by ``steps`` time steps; connections break and rules fire where they cross.
+
+        Raises:
+            SingularError: a joint that moves no inertia.
+            SimulationError: the state left the finite numbers; it carries the last good one.
+        """
         if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
             raise InvalidInputError(f"steps: expected a whole number, got {steps!r}")
         control = self._lasting(control)
         self.world.tau = self._torques(control)
         self._follow_structure()
+        try:
+            self._step(control, steps)
+        except SimulationError as error:
+            _require_inertia(self.world, error)
+            raise
+
+    def _step(self, control: Control | ConstantTorques | None, steps: int) -> None:
         while steps > 0:
             left = self.dt
             if not (self.world.rules or any(c.break_force is not None for c in self.world.connections)):
@@ -324,6 +350,16 @@ class _Log:
             link_names=self.model.link_names,
             joint_names=self.model.joint_names,
         )
+
+
+def _require_inertia(world: World, error: SimulationError) -> None:
+    """A joint that moves nothing is the reason, where there is one, for a state that is no number."""
+    try:
+        forward_dynamics(world.model, error.q, np.zeros(world.model.nv), np.zeros(world.model.nv))
+    except SingularError as reason:
+        raise reason from error
+    except UkemiError:
+        return
 
 
 def _samples(duration: float, dt: float, every: int) -> Array:

@@ -50,6 +50,9 @@ class Tie:
     energy_lost: float = 0.0
     _row: _core.Tie | None = None
 
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_row": None}
+
     @property
     def force(self) -> float:
         """Its generalized force under the last torques: what it adds to the torque of a held joint [N m, N]."""
@@ -79,6 +82,8 @@ class Tie:
     @property
     def row(self) -> _core.Tie:
         """As the core knows it."""
+        if self._row is None:  # a copy
+            self.renumber(self.world.model)
         assert self._row is not None
         return self._row
 

@@ -138,7 +138,9 @@ class Touching:
         if inside:
             worst = min(inside, key=lambda c: c.gap)
             where = f"{worst.links[0]!r} is {-1e3 * worst.gap:.3g} mm inside {worst.links[1]!r}"
-            raise InvalidInputError(f"{where}: move it, or call world.separate()")
+            free = any(_free_root(self.model, name) is not None for name in worst.links)
+            hint = "move it, or call world.separate()" if free else "move it; on a free joint world.separate() could"
+            raise InvalidInputError(f"{where}: {hint}")
         return scene
 
     def stepped(self, scene: Scene) -> None:

@@ -47,6 +47,10 @@ class World(ChangingStructure, Touching):
         #: what happened, in order of time: {"time", "what"}
         self.events: list[dict[str, Any]] = []
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and pickles keep: what the core holds is made again where it is needed, stops by a simulation."""
+        return {**self.__dict__, "_closed": None, "stops": [], "_stepped": None}
+
     # --- what is in the world ---------------------------------------------------------------------------------------
 
     @property
@@ -246,7 +250,7 @@ class World(ChangingStructure, Touching):
             raise InvalidInputError(f"cut: {what.name!r} belongs to another world")
         if when is not None:
             _require_callable("when", when)
-            self.rules.append(Rule(when, lambda world: world.cut(what), f"cut {what.name}"))
+            self.rules.append(Rule(when, partial(World.cut, what=what), f"cut {what.name}"))
         elif isinstance(what, JointHandle):
             self._free(what)
         else:
