@@ -303,6 +303,11 @@ private:
                     if (over > force_tolerance * force_scale_) return *amount = over / force_scale_, Check::friction;
                     if (creep(p, c, u) > 0) return *amount = creep(p, c, u), Check::friction;
                 }
+            } else {  // what bears nothing holds nothing: neither by moments nor by friction
+                const double size = larger(p.size, 1e-6), nothing = 1e-6 * force_scale_;
+                const double moment = p.kind == Shape2::point ? 0.0 : norm(w[3], w[4]) / size, twist = p.free_twist || p.kind == Shape2::point ? 0.0 : w[5] / size;
+                if (moment > nothing) return p.w[2] = force_tolerance * force_scale_, *amount = moment / force_scale_, Check::pressure;
+                if (p.grip == Grip::stick && norm(norm(w[0], w[1]), twist) > nothing) return p.w[2] = force_tolerance * force_scale_, *amount = norm(w[0], w[1]) / force_scale_, Check::friction;
             }
         }
         double worst = velocity_tolerance;
@@ -594,7 +599,10 @@ private:
             Patch& p = patches[static_cast<std::size_t>(g.index)];
             c.normal_force = larger(c.normal_force, -w[2] / scale);
             for (const PatchPoint& q : p.points) c.approach = larger(c.approach, q.target - normal_velocity(u, q));
-            if (!(w[2] > 1e-9 * scale)) continue;
+            if (!(w[2] > 1e-9 * scale)) {  // bears nothing, and must hold nothing
+                c.cone = larger(c.cone, norm(w[0], w[1]) / scale), c.pressure = larger(c.pressure, norm(w[3], w[4]) / scale);
+                continue;
+            }
             const double share = w[2] / scale;
             const Cop cop = cop_of(w);
             c.pressure = larger(c.pressure, share * outside_hull(p, cop).distance);

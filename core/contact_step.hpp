@@ -334,9 +334,11 @@ private:
                 lin += (X[end].R * m.a + cross(alpha, arm) + cross(w, cross(w, arm))) * sign;
                 ang += alpha * sign;
             }
+            lin += cross(n, ang) * radius;  // of the point below the centre
             if (p.b >= 0) {  // seen from b, which turns
-                const Vec3<double> w = X[p.b].R * B[p.b].w, u = p.frame.R * Vec3<double>{p.u0[0], p.u0[1], p.u0[2]};
-                lin -= cross(w, u) * 2.0;
+                const Vec3<double> w = X[p.b].R * B[p.b].w, w_a = X[p.a].R * B[p.a].w, u = p.frame.R * Vec3<double>{p.u0[0], p.u0[1], p.u0[2]};
+                const Vec3<double> w_n = cross(w, n);
+                lin -= cross(w, u) * 2.0 + (cross(w, cross(w_a, n)) + cross(w_a, w_n) - cross(w, w_n) * 2.0) * radius;  // the point of a round surface goes round it
             }
             const Vec3<double> l = tmul(p.frame.R, lin), a = tmul(p.frame.R, ang);
             p.bias[0] = l.x, p.bias[1] = l.y, p.bias[2] = l.z, p.bias[3] = a.x, p.bias[4] = a.y, p.bias[5] = a.z;
@@ -462,13 +464,14 @@ private:
         std::copy(q_new_.begin(), q_new_.end(), q_new), std::copy(v_new_.begin(), v_new_.end(), v_new);
         if (loops) loops->project(q_new, v_new);
     }
-    /// (M + t D + t^2/2 K)(v_new - v) = t (tau - b) - t^2/2 K v, where b has the dampers at v.
+    /// (M + t D + t^2/4 K)(v_new - v) = t (tau - b), where b has the dampers at v: springs at the mean of the step's two ends, which
+    /// keeps their energy, dampers at its end.
     void implicit_part(double t, const double* v, const double* v_at) {
         for (const Elastic& e : tree_.elastic) {
             const Body& b = tree_.bodies[static_cast<std::size_t>(e.body)];
             for (int r = 0; r < b.nv; ++r)
                 for (int c = 0; c < b.nv; ++c)
-                    free_[static_cast<std::size_t>(b.iv + r)] += t * e.damping[r * b.nv + c] * (v_at[b.iv + c] - v[b.iv + c]) - 0.5 * t * t * e.stiffness[r * b.nv + c] * v[b.iv + c];
+                    free_[static_cast<std::size_t>(b.iv + r)] += t * e.damping[r * b.nv + c] * (v_at[b.iv + c] - v[b.iv + c]);
         }
     }
     void gather_again(const Placement<double>* X, double t, double h, const double* q, const double* v) {

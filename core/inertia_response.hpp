@@ -125,7 +125,7 @@ public:
     }
 
 private:
-    static double more(const Elastic& e, int n, int r, int c, double h) { return h * e.damping[r * n + c] + 0.5 * h * h * e.stiffness[r * n + c]; }
+    static double more(const Elastic& e, int n, int r, int c, double h) { return h * e.damping[r * n + c] + 0.25 * h * h * e.stiffness[r * n + c]; }
     void stiffen(double h) {
         if (h == step_) return;
         step_ = h;
