@@ -102,7 +102,7 @@ def let_go(contacts: Contacts, feet: Array, height: Height | None, hands: Sequen
     held, above = contacts.copy(), above_ground(feet, height)
     for foot, hand in enumerate(hands):
         lifted, far = (HAND_LIFTED, HAND_MOVED) if hand else (LIFTED, MOVED)
-        for pair in ([0, 1], [2, 3], [4])[: 2 if feet.shape[2] == 4 else 3]:
+        for pair in ([0, 1], [2, 3], [4], [5])[: feet.shape[2] - 2]:
             way = feet[:, foot, pair, :2].mean(axis=1)
             for first, end in runs(np.logical_or.reduce(held[:, foot, pair], axis=1)):
                 moved = np.linalg.norm(way[first:end] - np.median(way[first:end], axis=0), axis=1)

@@ -139,7 +139,7 @@ def contact_anchors(
                 places = _rigid(means, stays, apart)
                 moved = np.linalg.norm(places - means, axis=1)
                 worst = int(moved.argmax())
-                if moved[worst] <= (TURNED if any(s.point == PIVOT for s in stays) else FARTHEST):
+                if moved[worst] <= (TURNED if any(s.point >= PIVOT for s in stays) else FARTHEST):
                     break
                 gone = stays.pop(worst)
                 kept[gone.first : gone.end, foot, gone.point] = False
@@ -158,7 +158,7 @@ class _Stay:
     end: int
 
     def meets(self, other: _Stay) -> bool:
-        soon = int(PIVOT in (self.point, other.point))  # a foot turns about where it stood
+        soon = int(max(self.point, other.point) >= PIVOT)  # a foot turns about where it stood
         return self.point != other.point and self.first < other.end + soon and other.first < self.end + soon
 
 

@@ -28,7 +28,8 @@ STEP = 0.06
 #: its half width.
 HEEL_BEHIND, HEEL_HALF = 0.055, 0.03
 BALL_AHEAD, BALL_HALF = 0.02, 0.045
-#: Of a sole whose foot turns (`ukemi.motion.pivots`): the point that it turns on, after the four corners.
+#: Of a sole whose foot turns (`ukemi.motion.pivots`): the first of the points that it turns on (ball,
+#: heel), after the four corners.
 PIVOT = 4
 #: Still: toe and ankle slower than this [m/s]; low: within this of the lowest they come [m].
 STILL, LOW = 0.2, 0.03
