@@ -20,8 +20,12 @@ from ukemi.motion.footfalls import Contacts
 #: A flight in which the centre of mass asks on average for more than this is none [body weights]. In captured runs and
 #: jumps it is at most 0.33, in flights that are none at least 0.74 (docs/decisions.md).
 CARRIED = 0.5
-#: A fall that lasts so long is a flight, whatever comes before and after it [s].
-FALL = 0.04
+#: What asks for less than that for so long [s], and on average for less than this, is a flight, whatever comes before
+#: and after it.
+FALL, FALLING = 0.04, 0.25
+#: Smoothing takes off so much of a flight at either end: weight that is asked for longer is borne by a contact [s]. In
+#: captured runs and jumps it is at most 0.042.
+BLUR = 0.045
 #: A pair that stands elsewhere afterwards [m] has turned under the weight: it cannot be held, and is left alone.
 PIVOT = 0.03
 HEEL_AND_BALL = ((0, 1), (2, 3))
@@ -35,7 +39,8 @@ def carried(contacts: Contacts, points: Array, weight: Array, fps: float) -> Con
     kept, n = contacts.copy(), len(contacts)
     pairs = [(foot, list(pair)) for foot in range(contacts.shape[1]) for pair in HEEL_AND_BALL]
     for first, end in flights(contacts, ends=True):
-        if weight[first:end].mean() < CARRIED or (first == 0 and end == n):
+        fall = _fall(weight[first:end], fps)
+        if first == 0 and end == n or (fall is None and weight[first:end].mean() < CARRIED):
             continue
         # the pair that stood carries up to a frame, then the one that will stand
         stays, comes = np.zeros((2, len(pairs), end - first + 1))
@@ -44,17 +49,24 @@ def carried(contacts: Contacts, points: Array, weight: Array, fps: float) -> Con
                 stays[k] = _moved(points[first - 1 : end, foot, pair], contacts[first - 1, foot, pair])
             if end < n:
                 comes[k] = _moved(points[first : end + 1, foot, pair][::-1], contacts[end, foot, pair])[::-1]
-        falls = max(runs(weight[first:end] < CARRIED), key=lambda run: run[1] - run[0], default=(0, 0))
-        if (falls[1] - falls[0]) / fps < FALL:
-            change = int((stays.min(axis=0) + comes.min(axis=0)).argmin())
-            falls = (change, change) if first > 0 and end < n else (end - first, 0)
-        falls = (falls[0] if first > 0 else 0, falls[1] if end < n else end - first)
+        change = int((stays.min(axis=0) + comes.min(axis=0)).argmin())
+        last, again = fall or ((change, change) if first > 0 and end < n else (end - first, 0))
+        falls = (last if first > 0 else 0, again if end < n else end - first)
         before, after = (pairs[int(costs[:, at].argmin())] for costs, at in zip((stays, comes), falls, strict=True))
         if before == after and falls[0] == falls[1] and _apart(points[first - 1], points[end], *before) > PIVOT:
             continue
         kept[first : first + falls[0], before[0], before[1]] = True
         kept[first + falls[1] : end, after[0], after[1]] = True
     return kept
+
+
+def _fall(weight: Array, fps: float) -> tuple[int, int] | None:
+    """(first, end) of a flight within the time in which nothing is seen to bear, as far as its blurred ends tell."""
+    falls = [(a, b) for a, b in runs(weight < CARRIED) if (b - a) / fps >= FALL and weight[a:b].mean() < FALLING]
+    if not falls:
+        return None
+    first, end = falls[0][0], falls[-1][1]
+    return first if first / fps > BLUR else 0, end if (len(weight) - end) / fps > BLUR else len(weight)
 
 
 def _apart(here: Array, there: Array, foot: int, pair: list[int]) -> float:
