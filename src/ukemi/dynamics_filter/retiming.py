@@ -26,6 +26,8 @@ FALL, FALLING = 0.04, 0.25
 #: Smoothing takes off so much of a flight at either end: weight that is asked for longer is borne by a contact [s]. In
 #: captured runs and jumps it is at most 0.042.
 BLUR = 0.045
+#: Smoothing bends the ends of a motion straight: what is in the air there for a shorter time is left alone [s].
+ENDS = 0.125
 #: A pair that stands elsewhere afterwards [m] has turned under the weight: it cannot be held, and is left alone.
 PIVOT = 0.03
 HEEL_AND_BALL = ((0, 1), (2, 3))
@@ -38,9 +40,9 @@ def carried(contacts: Contacts, points: Array, weight: Array, fps: float) -> Con
     """
     kept, n = contacts.copy(), len(contacts)
     pairs = [(foot, list(pair)) for foot in range(contacts.shape[1]) for pair in HEEL_AND_BALL]
-    for first, end in flights(contacts, ends=True):
-        fall = _fall(weight[first:end], fps)
-        if first == 0 and end == n or (fall is None and weight[first:end].mean() < CARRIED):
+    for first, end in flights(contacts, ends=bool(contacts.any())):
+        fall, inside = _fall(weight[first:end], fps), first > 0 and end < n
+        if (fall is None and weight[first:end].mean() < CARRIED) or (not inside and (end - first) / fps < ENDS):
             continue
         # the pair that stood carries up to a frame, then the one that will stand
         stays, comes = np.zeros((2, len(pairs), end - first + 1))
@@ -50,13 +52,15 @@ def carried(contacts: Contacts, points: Array, weight: Array, fps: float) -> Con
             if end < n:
                 comes[k] = _moved(points[first : end + 1, foot, pair][::-1], contacts[end, foot, pair])[::-1]
         change = int((stays.min(axis=0) + comes.min(axis=0)).argmin())
-        last, again = fall or ((change, change) if first > 0 and end < n else (end - first, 0))
+        last, again = fall or ((change, change) if inside else (end - first, 0))
         falls = (last if first > 0 else 0, again if end < n else end - first)
         before, after = (pairs[int(costs[:, at].argmin())] for costs, at in zip((stays, comes), falls, strict=True))
-        if before == after and falls[0] == falls[1] and _apart(points[first - 1], points[end], *before) > PIVOT:
+        if inside and not fall and before == after and _apart(points[first - 1], points[end], *before) > PIVOT:
             continue
-        kept[first : first + falls[0], before[0], before[1]] = True
-        kept[first + falls[1] : end, after[0], after[1]] = True
+        if np.isfinite(stays[:, falls[0]]).any():
+            kept[first : first + falls[0], before[0], before[1]] = True
+        if np.isfinite(comes[:, falls[1]]).any():
+            kept[first + falls[1] : end, after[0], after[1]] = True
     return kept
 
 
