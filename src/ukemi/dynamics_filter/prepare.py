@@ -26,6 +26,7 @@ from ukemi.model.model import Model
 from ukemi.motion.foot_lock import FootLockSettings, lock_feet
 from ukemi.motion.footfalls import Contacts, Footed, sole_points
 from ukemi.motion.hands import hand_pads
+from ukemi.motion.knees import knee_pads
 from ukemi.motion.pivots import PARTS, turning, with_pivot
 from ukemi.motion.soles import Height, Sole, above_ground
 from ukemi.motion.trajectory import low_pass, smooth_coordinates, trajectory
@@ -90,7 +91,7 @@ def contact_points(
     model: Model, soles: Mapping[str, Sole], straight: Mapping[str, Array] | None = None
 ) -> ContactPoints:
     """Heel and ball of every sole, ends of toes, and where a foot turns its pivots, each with the corners beside
-    it that glide: four to twelve points each; one of a hand. straight: rotations of toes that prolong their sole; those bear on their
+    it that glide: four to twelve points each; one of a hand, a knee or an elbow. straight: rotations of toes that prolong their sole; those bear on their
     own, others prolong the sole while it lies flat.
     """
     parts: list[tuple[int, str, Array, int]] = []
@@ -138,25 +139,26 @@ def make_reference(
     hands: bool = False,
     move: Array | None = None,
     there: bool = False,
-    pivots: bool = True,
+    only_feet: bool = False,
 ) -> Reference:
     """A figure's motion q (frames, nq) as a reference with steps of dt on a ground.
 
     On a slope the body keeps its height above the ground, as in [DF03] Fig. 10. hands: whether they may bear.
     move: (frames, 3), of the body before its feet are held where they stood without it [m]. there: whether the motion
-    was made on this ground; otherwise it was made on level ground at 0, and is brought to this one. pivots: whether
-    feet may turn.
+    was made on this ground; otherwise it was made on level ground at 0, and is brought to this one. only_feet:
+    knees and elbows do not bear, and feet do not turn.
     """
     model, height = figure.model, ground_height(ground)
     smooth = smooth_coordinates(model, q, fps, CUTOFF)
-    if hands:
-        figure = Supported(model, {**figure.soles, **hand_pads(model, smooth, fps)})
+    pads = {**({} if only_feet else knee_pads(model, smooth, fps)), **(hand_pads(model, smooth, fps) if hands else {})}
+    if pads:
+        figure = Supported(model, {**figure.soles, **pads})
     soles = list(figure.soles.values())
     bears_hands = [sole.hand for sole in soles]
     feet = sole_points(model, soles, smooth)
     contacts = sole_contacts(feet, fps, height if there else None, hands=bears_hands)
     turns = turning(feet, fps, height=height if there else None, hands=bears_hands)
-    if pivots and turns.any():
+    if turns.any() and not only_feet:
         figure = Supported(model, {name: with_pivot(sole) for name, sole in figure.soles.items()})
         soles = list(figure.soles.values())
         feet = sole_points(model, soles, smooth)

@@ -69,7 +69,7 @@ def supported_reference(
 
     only_feet: nothing else is looked for, and feet do not turn.
     """
-    first = make_reference(figure, q, fps, settings.dt, ground, pivots=not only_feet)
+    first = make_reference(figure, q, fps, settings.dt, ground, only_feet=only_feet)
     best = SupportedMotion(first, whole_plan(first, settings, ground).shift, ground)
     if only_feet or best.shift < NEEDED:
         return best

@@ -43,7 +43,8 @@ class Sole:
 
     points: (4, 3) [m]: heel left, heel right, ball left, ball right; all in one plane.
     at: frame in that plane below the ankle: x towards the toes, z out of the floor.
-    hand: whether it is a hand's, which bears at one point (`ukemi.motion.hands`): the four coincide.
+    hand: whether it is a hand's (`ukemi.motion.hands`), knee's or elbow's (`ukemi.motion.knees`), which bear at one
+    point: the four coincide.
     """
 
     link: str
