@@ -98,7 +98,8 @@ def lock_feet(
     if anchors is None:
         anchors, touching = contact_anchors(points, touching, soles, height)
     targets = foot_targets(points, touching, anchors, fps, s, height, [sole.hand for sole in soles], lead)
-    weights = np.where(touching, 1.0, s.swing)[..., None].repeat(3, axis=-1)
+    free = np.where(touching.any(axis=2, keepdims=True), 0.1 * s.swing, s.swing)
+    weights = np.where(touching, 1.0, free)[..., None].repeat(3, axis=-1)
     weights[:, :, PIVOT:][~touching[:, :, PIVOT:]] = 0.0
     columns = _leg_columns(model, soles)
     result = start
