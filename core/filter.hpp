@@ -529,6 +529,8 @@ inline void filter_impulse(FilterData& d, const BodyMotion* B, const In<double>&
 
 /// A point is down when it is this near to the floor [m], and no longer when it is lifted this high by an impulse elsewhere.
 constexpr double touching = 5e-4, lifted = 1e-3;
+/// A point that is down before its time must be slower than this along the floor [m/s].
+constexpr double still = 0.2;
 
 inline void filter_step(FilterData& d, const FilterInput& in) {
     const Tree& tree = *d.tree;
@@ -548,8 +550,10 @@ inline void filter_step(FilterData& d, const FilterInput& in) {
         if (in.share[p] == 0 || std::fabs(g.height) > (end || g.height > 0 ? lifted : 1.0)) {
             d.down[p] = 0;
         } else if (!d.down[p]) {
-            const double speed = dot(g.n, read3(d.velocity + 3 * p) - d.floor.velocity);
-            if (g.height < touching && clearance(d, in, p) == 0 && std::fabs(speed) < 5e-2) {
+            const Vec3<double> way = read3(d.velocity + 3 * p) - d.floor.velocity;
+            const double speed = dot(g.n, way), slide = dot(way, way) - speed * speed;
+            const bool rests = in.share[p] > 0 || slide < still * still;  // before its time only what does not slide
+            if (g.height < touching && clearance(d, in, p) == 0 && std::fabs(speed) < 5e-2 && rests) {
                 d.down[p] = 1;
                 write3(d.anchor + 3 * p, x - g.n * g.height);
             }
