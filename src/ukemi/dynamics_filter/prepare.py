@@ -20,6 +20,7 @@ from ukemi.dynamics_filter.floor import SteppedGround, ground_height
 from ukemi.dynamics_filter.footholds import Footholds, footholds
 from ukemi.dynamics_filter.reference import GLIDE, HAND, PIVOT, SOLE, TIP, TOE, ContactPoints, Reference
 from ukemi.dynamics_filter.retiming import carried, flights, weight_asked_for
+from ukemi.dynamics_filter.softening import soft_steps
 from ukemi.dynamics_filter.toes import REACH, laid_down, straight_toes, toe_tips, toes_of
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
@@ -184,4 +185,5 @@ def make_reference(
     for first, end in flights(held):
         if wanted[first:end].any(axis=(1, 2)).all():  # nothing was to be a flight here
             held[first:end] = wanted[first:end]
-    return Reference(model, dt, motion.q, motion.v, motion.a, points, schedule(points, held))
+    reference = Reference(model, dt, motion.q, motion.v, motion.a, points, schedule(points, held))
+    return reference if hands else soft_steps(reference)
