@@ -61,6 +61,14 @@ def test_who_sits_on_nothing_gets_a_seat() -> None:
     assert 2.8 < end < 3.1
 
 
+def test_who_gets_up_at_the_beginning_sat() -> None:
+    """The pelvis leaves the seat at 2.8 s: a tenth of a second is left of sitting."""
+    clip = sits_down()
+    result = uk.filter_motion(clip[round(2.75 * clip.fps) :], settings=STANDARD)
+    possible(result)
+    assert len(result.seats) == 1
+
+
 def test_the_seat_bears_who_sits_and_nobody_else() -> None:
     result = sat()
     weight = result.reference.model.mass * 9.81
@@ -176,3 +184,13 @@ def test_captures_that_need_more_than_feet_stay_up(shared: Path, name: str, bear
     assert result.ground_forces.names[2:] == (f"left_{bears}", f"right_{bears}")
     assert result.quality.joint_rms_deg < 5.0
     assert result.quality.com_rms_cm < 3.0
+
+
+def test_a_capture_that_kneels_bears_on_its_knee(shared: Path) -> None:
+    clip = uk.read_motion(shared / "motions" / "misc_bvh" / "test_mocapbank.bvh")
+    result = uk.filter_motion(clip[round(4.0 * clip.fps) : round(7.0 * clip.fps)], settings=STANDARD)
+    possible(result)
+    assert result.ground_forces.names[2:] == ("right_shank",)
+    knee = result.ground_forces.force[:, 2, 2] / (9.81 * result.reference.model.mass)
+    assert 0.1 < np.median(knee[result.time > 2.0]) < 0.9
+    assert result.quality.com_rms_cm < 1.0

@@ -23,12 +23,15 @@ from ukemi.motion.synthesis import walk
 FPS = 100.0
 
 
-def test_a_foot_turns_about_its_pivot_against_coulomb_friction() -> None:
+@pytest.mark.parametrize(("part", "pitch"), [("ball", 0.05), ("heel", -0.05)])
+def test_a_foot_turns_about_its_pivot_against_coulomb_friction(part: str, pitch: float) -> None:
     model, q = standing_figure()
     q[model.joint("right_knee").q] = 0.8  # lifts the other foot
-    q[model.joint("left_ankle").q] = (np.cos(0.05), 0, np.sin(0.05), 0)  # and the heel
+    q[model.joint("left_ankle").q] = (np.cos(pitch), 0, np.sin(pitch), 0)  # and the heel or the ball
     points = contact_points(model, {name: with_pivot(sole) for name, sole in model_soles(model).items()})
     mine = points.group == 0
+    turns = np.flatnonzero(mine & points.turns)
+    mine &= np.isin(np.arange(len(points)), turns[:3] if part == "ball" else turns[3:])
     q[2] -= points.in_world(model, q)[mine & points.turns, 2].min()
     n, spin = 50, np.array([0.0, 0.0, 3.0])
     contact = np.repeat((mine & points.turns)[None], n, axis=0)
