@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +11,13 @@ import pytest
 import ukemi as uk
 from tests.dynamics_filter.motions import puts_hands_down, sits_down
 from ukemi.dynamics.kinematics import link_poses
+from ukemi.dynamics_filter import supports
+from ukemi.dynamics_filter.prepare import make_reference
 from ukemi.dynamics_filter.reference import HAND, SEAT
 from ukemi.dynamics_filter.result import FilterResult
 from ukemi.dynamics_filter.seat import Seat
 from ukemi.dynamics_filter.settings import STANDARD
-from ukemi.dynamics_filter.supports import THIGH, UNDER, supported_reference
+from ukemi.dynamics_filter.supports import LONG, THIGH, UNDER, supported_reference, with_seats
 from ukemi.model.shapes import Box
 from ukemi.motion.figure import figure_from_clip
 from ukemi.motion.hands import _pivot, hand_pads
@@ -61,12 +63,18 @@ def test_who_sits_on_nothing_gets_a_seat() -> None:
     assert 2.8 < end < 3.1
 
 
-def test_who_gets_up_at_the_beginning_sat() -> None:
-    """The pelvis leaves the seat at 2.8 s: a tenth of a second is left of sitting."""
+def test_who_gets_up_at_the_beginning_sat(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So little is left of sitting that in the middle of a motion it would be none."""
     clip = sits_down()
-    result = uk.filter_motion(clip[round(2.75 * clip.fps) :], settings=STANDARD)
-    possible(result)
-    assert len(result.seats) == 1
+    clip = clip[round(2.5 * clip.fps) :]
+    figure = figure_from_clip(clip)
+    make = partial(make_reference, figure, np.array(figure.q()), clip.fps, 0.002)
+    (seat,) = with_seats(make(), clip.fps, make).seats
+    ((begin, end),) = seat.times
+    assert begin == 0.0
+    assert 0.3 < end < 0.6  # it leaves at 2.8 s
+    monkeypatch.setattr(supports, "ENDS", LONG)
+    assert not with_seats(make(), clip.fps, make).seats
 
 
 def test_the_seat_bears_who_sits_and_nobody_else() -> None:

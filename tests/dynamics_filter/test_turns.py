@@ -79,6 +79,14 @@ def test_feet_at_rest_stand_as_people_do(heel: float, ball: tuple[float, float],
     assert "".join(str(int(on)) for on in found[50, 0]) == wanted
 
 
+def test_feet_that_tremble_rest() -> None:
+    foot = still_foot(-0.02, (0.09, 0.09))
+    foot[..., 0] += 0.006 * np.sin(2 * np.pi * 6.0 * np.arange(len(foot)) / FPS)[:, None, None]  # at 0.23 m/s
+    assert sole_contacts(foot, FPS)[50, 0].all()
+    foot[..., 0] += 0.2 * np.arange(len(foot))[:, None, None] / FPS
+    assert not sole_contacts(foot, FPS)[50, 0, 2:].any()
+
+
 def test_toes_bear_while_the_heel_is_up() -> None:
     result = uk.filter_motion(walk(1.5), settings=STANDARD)
     points, weight = result.reference.points, result.reference.model.mass * 9.81

@@ -91,9 +91,9 @@ def settled(
 def contact_points(
     model: Model, soles: Mapping[str, Sole], straight: Mapping[str, Array] | None = None
 ) -> ContactPoints:
-    """Heel and ball of every sole, ends of toes, and where a foot turns its pivots, each with the corners beside
-    it that glide: four to twelve points each; one of a hand, a knee or an elbow. straight: rotations of toes that prolong their sole; those bear on their
-    own, others prolong the sole while it lies flat.
+    """Heel and ball of every sole, ends of toes, and where a foot turns its pivots, each with the corners beside it
+    that glide: four to twelve points each; one of a hand, a knee or an elbow. straight: rotations of toes that prolong
+    their sole; those bear on their own, others prolong the sole while it lies flat.
     """
     parts: list[tuple[int, str, Array, int]] = []
     for foot, sole in enumerate(soles.values()):

@@ -26,8 +26,9 @@ FALL, FALLING = 0.04, 0.25
 #: Smoothing takes off so much of a flight at either end: weight that is asked for longer is borne by a contact [s]. In
 #: captured runs and jumps it is at most 0.042.
 BLUR = 0.045
-#: Smoothing bends the ends of a motion straight: what is in the air there for a shorter time is left alone [s].
-ENDS = 0.125
+#: Smoothing bends the ends of a motion straight: what is in the air there for a shorter time than this [s], and not
+#: lower than this [m], is left alone.
+ENDS, LOW = 0.125, 0.02
 #: A pair that stands elsewhere afterwards [m] has turned under the weight: it cannot be held, and is left alone.
 PIVOT = 0.03
 HEEL_AND_BALL = ((0, 1), (2, 3))
@@ -42,7 +43,9 @@ def carried(contacts: Contacts, points: Array, weight: Array, fps: float) -> Con
     pairs = [(foot, list(pair)) for foot in range(contacts.shape[1]) for pair in HEEL_AND_BALL]
     for first, end in flights(contacts, ends=bool(contacts.any())):
         fall, inside = _fall(weight[first:end], fps), first > 0 and end < n
-        if (fall is None and weight[first:end].mean() < CARRIED) or (not inside and (end - first) / fps < ENDS):
+        low = points[first:end, :, :4, 2].min(axis=(1, 2)).max() < LOW
+        unknown = not inside and (end - first) / fps < ENDS and not low
+        if (fall is None and weight[first:end].mean() < CARRIED) or unknown:
             continue
         # the pair that stood carries up to a frame, then the one that will stand
         stays, comes = np.zeros((2, len(pairs), end - first + 1))
