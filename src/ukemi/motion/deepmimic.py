@@ -79,8 +79,8 @@ def read_deepmimic(path: str | Path, fps: float | None = None) -> Clip:
             length = np.linalg.norm(part, axis=1, keepdims=True)
             off = np.abs(length[:, 0] - 1)
             if off.max() > UNEVEN:
-                frame = f"frame {int(off.argmax())}: {name}"
-                raise FileFormatError(file, None, f"{frame}: expected unit quaternions (w, x, y, z)")
+                where = f"frame {int(off.argmax())}: {name}"
+                raise FileFormatError(file, None, f"{where}: expected unit quaternions (w, x, y, z)")
             turns[:, j, :1], turns[:, j, 1:] = part[:, :1] / length, from_opensim(part[:, 1:] / length)
         elif count == 1:  # about z, which points right
             turns[:, j] = about(1, -part[:, 0])
