@@ -32,7 +32,7 @@ public:
         const Array P = table("points", points, {np, 3}), G = table("gains", gains, {3, tree.nv}), B = table("limits", limits, {3, tree.nv});
         if (kinds.size() != links.size()) throw InputError("InvalidInputError", "kinds: expected one per point");
         for (const int kind : kinds)
-            if (kind < 0 || kind > 5) throw InputError("InvalidInputError", "kinds: expected 0 (sole), 1 (tip), 2 (seat), 3 (pivot), 4 (glide) or 5 (toe)");
+            if (kind < 0 || kind > 6) throw InputError("InvalidInputError", "kinds: expected 0 (sole), 1 (tip), 2 (seat), 3 (pivot), 4 (glide), 5 (toe) or 6 (hand)");
         for (npy_intp i = 0; i < np; ++i) {
             const int link = links[static_cast<std::size_t>(i)];
             if (link < 0 || link >= static_cast<int>(tree.links.size()) || tree.links[static_cast<std::size_t>(link)].body < 0)

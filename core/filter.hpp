@@ -87,13 +87,16 @@ struct FilterRows {
     }
 };
 
+/// Compliance of points that may close a loop with others: a knee on the floor beside the foot of the same leg is held twice.
+constexpr double yields = 1e-6;
+
 /// Points that stick and that share a body: three directions at one point, two at a second, one at a third hold the body as all would.
 inline void stick_rows(FilterData& d, const BodyMotion* B, const In<double>& q, FilterRows& rows) {
     const FilterSettings& s = d.s;
     auto hold = [&](int p, const Vec3<double>& e) {
         const Vec3<double> x = read3(d.place + 3 * p), v = read3(d.velocity + 3 * p) - d.floor.velocity, drift = read3(d.drift + 3 * p);
         const Vec3<double> wish = (x - read3(d.anchor + 3 * p)) * (-s.stick * s.stick) - v * (2 * s.stick) - drift;
-        point_row(*d.tree, B, q, d.points[p], x, e, rows.add(dot(e, wish), 0.0));
+        point_row(*d.tree, B, q, d.points[p], x, e, rows.add(dot(e, wish), d.points[p].kind == PointKind::hand ? yields : 0.0));
     };
     auto sticks = [&](int p) { return d.down[p] && d.points[p].kind != PointKind::glide && d.points[p].kind != PointKind::toe; };
     auto normal = [&](int p) { hold(p, ground_under(d.floor, read3(d.place + 3 * p)).n); };
@@ -451,7 +454,7 @@ inline bool mark_impacts(FilterData& d, const BodyMotion* B, const In<double>& q
     double* row = d.nn_work;
     for (int p = 0; p < d.np; ++p) {
         // tips and toes give way, and what turns is a part of the sole
-        if (d.set[p] || (d.points[p].kind != PointKind::sole && d.points[p].kind != PointKind::seat)) continue;
+        if (d.set[p] || (d.points[p].kind != PointKind::sole && d.points[p].kind != PointKind::seat && d.points[p].kind != PointKind::hand)) continue;
         const Ground g = ground_under(d.floor, read3(d.place + 3 * p));
         if (g.height > 0.05) continue;
         std::memset(row, 0, static_cast<std::size_t>(d.stride) * sizeof(double));
@@ -529,6 +532,8 @@ inline void filter_impulse(FilterData& d, const BodyMotion* B, const In<double>&
 
 /// A point is down when it is this near to the floor [m], and no longer when it is lifted this high by an impulse elsewhere.
 constexpr double touching = 5e-4, lifted = 1e-3;
+/// A point that is down before its time must be slower than this along the floor [m/s].
+constexpr double still = 0.2;
 
 inline void filter_step(FilterData& d, const FilterInput& in) {
     const Tree& tree = *d.tree;
@@ -548,8 +553,10 @@ inline void filter_step(FilterData& d, const FilterInput& in) {
         if (in.share[p] == 0 || std::fabs(g.height) > (end || g.height > 0 ? lifted : 1.0)) {
             d.down[p] = 0;
         } else if (!d.down[p]) {
-            const double speed = dot(g.n, read3(d.velocity + 3 * p) - d.floor.velocity);
-            if (g.height < touching && clearance(d, in, p) == 0 && std::fabs(speed) < 5e-2) {
+            const Vec3<double> way = read3(d.velocity + 3 * p) - d.floor.velocity;
+            const double speed = dot(g.n, way), slide = dot(way, way) - speed * speed;
+            const bool rests = in.share[p] > 0 || slide < still * still;  // before its time only what does not slide
+            if (g.height < touching && clearance(d, in, p) == 0 && std::fabs(speed) < 5e-2 && rests) {
                 d.down[p] = 1;
                 write3(d.anchor + 3 * p, x - g.n * g.height);
             }

@@ -9,8 +9,8 @@ namespace ukemi {
 /// A point of a body that may touch the floor. The tip of a sole prolongs it while it lies flat and gives way when it does not: it is
 /// stopped by nothing and sent nowhere. A point of the seat goes where the body goes: it comes down gently where it should, but has
 /// no place to go to; so do the pivot on which a foot turns, with points that glide beside it, and the ends of toes that bend at the
-/// ball, which are kept on the floor but not in their place there.
-enum class PointKind { sole, tip, seat, pivot, glide, toe };
+/// ball, which are kept on the floor but not in their place there. A hand, knee or elbow is a sole of one point that yields a little.
+enum class PointKind { sole, tip, seat, pivot, glide, toe, hand };
 struct FilterPoint { int body; Vec3<double> p; PointKind kind; };  // place in body coordinates
 
 /// Gains and weights; accelerations of joints with weight 1 are the unit. The order is that of SETTINGS in bind_filter.cpp.

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import ukemi as uk
+from ukemi.dynamics_filter.clip import _presets
 from ukemi.dynamics_filter.online import Follower
 from ukemi.dynamics_filter.pace import likely_pace
 from ukemi.dynamics_filter.prepare import make_reference
@@ -191,3 +192,20 @@ def test_captures_stay_up(shared: Path, name: str) -> None:
     assert quality.skate_mm < 1.0
     assert quality.penetration_mm < 1.0
     assert quality.residual_bw < RESIDUAL
+
+
+def test_what_falls_is_planned_as_a_whole(shared: Path) -> None:
+    """A kick in the air that falls with the window of the standard setting."""
+    clip = read_motion(shared / "motions" / "retarget_deepmimic" / "humanoid3d_spinkick.txt")
+    assert uk.filter_motion(clip, settings=STANDARD).quality.fell
+    quality = uk.filter_motion(clip).quality
+    assert quality.preset == "planned"
+    assert not quality.fell
+    assert quality.joint_rms_deg < 6.0
+    assert quality.residual_bw < RESIDUAL
+
+
+def test_nothing_is_planned_as_a_whole_with_a_short_look_ahead() -> None:
+    assert [name for name, _ in _presets(0.8)] == ["standard", "planned", "loose", "safe", "safe, planned"]
+    assert {s.preview for _, s in _presets(0.4)} == {0.4}
+    assert {s.preview for _, s in _presets(np.inf)} == {np.inf}

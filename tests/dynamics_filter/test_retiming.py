@@ -10,7 +10,7 @@ from ukemi.dynamics_filter.retiming import carried, flights, weight_asked_for
 from ukemi.model.arrays import Array
 from ukemi.motion.footfalls import Contacts
 
-GAP = (20, 30)
+GAP, FPS = (20, 30), 100.0
 
 
 def two_feet(n: int = 50) -> tuple[Contacts, Array]:
@@ -25,7 +25,7 @@ def two_feet(n: int = 50) -> tuple[Contacts, Array]:
 
 def test_whoever_does_not_fall_stands_on_something() -> None:
     contacts, points = two_feet()
-    kept = carried(contacts, points, np.ones(50))
+    kept = carried(contacts, points, np.ones(50), FPS)
     assert flights(contacts) == [GAP]
     assert flights(kept) == []
     assert (kept >= contacts).all()
@@ -36,16 +36,46 @@ def test_whoever_does_not_fall_stands_on_something() -> None:
 
 def test_whoever_falls_flies() -> None:
     contacts, points = two_feet()
-    np.testing.assert_array_equal(carried(contacts, points, np.full(50, 0.2)), contacts)
+    np.testing.assert_array_equal(carried(contacts, points, np.full(50, 0.2), FPS), contacts)
+
+
+def test_a_fall_between_two_contacts_stays_a_flight() -> None:
+    """Nothing bears for 0.3 s; weight is asked for in the first and in the last tenth of a second."""
+    contacts, points = two_feet(70)
+    contacts[30:50] = False
+    weight = np.ones(70)
+    weight[30:40] = 0.0
+    kept = carried(contacts, points, weight, FPS)
+    assert flights(kept) == [(30, 40)]
+    assert kept[20:30, 0, 2].all()
+    assert kept[40:50, 1, 0].all()
+    # what smoothing takes off a flight is not borne
+    weight = np.ones(70)
+    weight[24:46] = 0.0
+    np.testing.assert_array_equal(carried(contacts, points, weight, FPS), contacts)
+
+
+def test_contacts_reach_to_the_ends_of_a_motion() -> None:
+    contacts, points = two_feet()
+    contacts[:] = False
+    contacts[20:30, 0, 2:] = True
+    kept = carried(contacts, points, np.ones(50), FPS)
+    assert kept[:, 0, 2:].all()
+    assert not kept[:, 1].any()
+    weight = np.ones(50)
+    weight[:20] = weight[30:] = 0.0  # it flies at both ends
+    np.testing.assert_array_equal(carried(contacts, points, weight, FPS), contacts)
+    contacts[:] = False
+    assert not carried(contacts, points, np.ones(50), FPS).any()
 
 
 def test_a_foot_that_turns_under_the_weight_is_left_alone() -> None:
     contacts, points = two_feet()
     contacts[GAP[1] :] = False
     contacts[GAP[1] :, 0, 2:] = True  # the same ball, 10 cm farther
-    np.testing.assert_array_equal(carried(contacts, points, np.ones(50)), contacts)
+    np.testing.assert_array_equal(carried(contacts, points, np.ones(50), FPS), contacts)
     points[:, 0, :, 0] *= 0.1
-    assert flights(carried(contacts, points, np.ones(50))) == []
+    assert flights(carried(contacts, points, np.ones(50), FPS)) == []
 
 
 def test_a_free_fall_asks_for_no_weight() -> None:

@@ -135,3 +135,16 @@ def test_a_foot_that_slides_is_not_thrown_up() -> None:
     assert np.abs(velocity[hit, 0]).min() > 0.5  # it still slides
     # down to the floor is -0.5 m/s; the fixed point comes to -0.39, least squares alone to +0.09
     assert velocity[hit, 2].max() < -0.3
+
+
+@pytest.mark.parametrize(("speed", "sticks"), [(0.1, True), (0.5, False)])
+def test_before_its_time_only_what_does_not_slide_sticks(speed: float, sticks: bool) -> None:
+    """Feet touch the floor a few steps before they are meant to bear."""
+    reference = standing_reference(0.1)
+    contact, v = reference.contact.copy(), np.zeros(reference.model.nv)
+    contact[:5] = False
+    v[0] = speed
+    follower = Follower(replace(reference, contact=contact), STANDARD)
+    follower.core.reset(reference.q[0], v)
+    down = follower.advance(1)["down"][0, ~reference.points.tip] > 0
+    assert down.all() if sticks else not down.any()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +11,13 @@ import pytest
 import ukemi as uk
 from tests.dynamics_filter.motions import puts_hands_down, sits_down
 from ukemi.dynamics.kinematics import link_poses
+from ukemi.dynamics_filter import supports
+from ukemi.dynamics_filter.prepare import make_reference
 from ukemi.dynamics_filter.reference import HAND, SEAT
 from ukemi.dynamics_filter.result import FilterResult
 from ukemi.dynamics_filter.seat import Seat
 from ukemi.dynamics_filter.settings import STANDARD
-from ukemi.dynamics_filter.supports import THIGH, UNDER, supported_reference
+from ukemi.dynamics_filter.supports import LONG, THIGH, UNDER, supported_reference, with_seats
 from ukemi.model.shapes import Box
 from ukemi.motion.figure import figure_from_clip
 from ukemi.motion.hands import _pivot, hand_pads
@@ -59,6 +61,20 @@ def test_who_sits_on_nothing_gets_a_seat() -> None:
     ((begin, end),) = seat.times
     assert 1.1 < begin < 1.4  # the pelvis comes to rest at 1.4 s and leaves at 2.8 s
     assert 2.8 < end < 3.1
+
+
+def test_who_gets_up_at_the_beginning_sat(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So little is left of sitting that in the middle of a motion it would be none."""
+    clip = sits_down()
+    clip = clip[round(2.5 * clip.fps) :]
+    figure = figure_from_clip(clip)
+    make = partial(make_reference, figure, np.array(figure.q()), clip.fps, 0.002)
+    (seat,) = with_seats(make(), clip.fps, make).seats
+    ((begin, end),) = seat.times
+    assert begin == 0.0
+    assert 0.3 < end < 0.6  # it leaves at 2.8 s
+    monkeypatch.setattr(supports, "ENDS", LONG)
+    assert not with_seats(make(), clip.fps, make).seats
 
 
 def test_the_seat_bears_who_sits_and_nobody_else() -> None:
@@ -176,3 +192,13 @@ def test_captures_that_need_more_than_feet_stay_up(shared: Path, name: str, bear
     assert result.ground_forces.names[2:] == (f"left_{bears}", f"right_{bears}")
     assert result.quality.joint_rms_deg < 5.0
     assert result.quality.com_rms_cm < 3.0
+
+
+def test_a_capture_that_kneels_bears_on_its_knee(shared: Path) -> None:
+    clip = uk.read_motion(shared / "motions" / "misc_bvh" / "test_mocapbank.bvh")
+    result = uk.filter_motion(clip[round(4.0 * clip.fps) : round(7.0 * clip.fps)], settings=STANDARD)
+    possible(result)
+    assert result.ground_forces.names[2:] == ("right_shank",)
+    knee = result.ground_forces.force[:, 2, 2] / (9.81 * result.reference.model.mass)
+    assert 0.1 < np.median(knee[result.time > 2.0]) < 0.9
+    assert result.quality.com_rms_cm < 1.0

@@ -23,12 +23,15 @@ from ukemi.motion.synthesis import walk
 FPS = 100.0
 
 
-def test_a_foot_turns_about_its_pivot_against_coulomb_friction() -> None:
+@pytest.mark.parametrize(("part", "pitch"), [("ball", 0.05), ("heel", -0.05)])
+def test_a_foot_turns_about_its_pivot_against_coulomb_friction(part: str, pitch: float) -> None:
     model, q = standing_figure()
     q[model.joint("right_knee").q] = 0.8  # lifts the other foot
-    q[model.joint("left_ankle").q] = (np.cos(0.05), 0, np.sin(0.05), 0)  # and the heel
+    q[model.joint("left_ankle").q] = (np.cos(pitch), 0, np.sin(pitch), 0)  # and the heel or the ball
     points = contact_points(model, {name: with_pivot(sole) for name, sole in model_soles(model).items()})
     mine = points.group == 0
+    turns = np.flatnonzero(mine & points.turns)
+    mine &= np.isin(np.arange(len(points)), turns[:3] if part == "ball" else turns[3:])
     q[2] -= points.in_world(model, q)[mine & points.turns, 2].min()
     n, spin = 50, np.array([0.0, 0.0, 3.0])
     contact = np.repeat((mine & points.turns)[None], n, axis=0)
@@ -74,6 +77,14 @@ def still_foot(heel: float, ball: tuple[float, float]) -> np.ndarray:
 def test_feet_at_rest_stand_as_people_do(heel: float, ball: tuple[float, float], wanted: str) -> None:
     found = sole_contacts(still_foot(heel, ball), FPS)
     assert "".join(str(int(on)) for on in found[50, 0]) == wanted
+
+
+def test_feet_that_tremble_rest() -> None:
+    foot = still_foot(-0.02, (0.09, 0.09))
+    foot[..., 0] += 0.006 * np.sin(2 * np.pi * 6.0 * np.arange(len(foot)) / FPS)[:, None, None]  # at 0.23 m/s
+    assert sole_contacts(foot, FPS)[50, 0].all()
+    foot[..., 0] += 0.2 * np.arange(len(foot))[:, None, None] / FPS
+    assert not sole_contacts(foot, FPS)[50, 0, 2:].any()
 
 
 def test_toes_bear_while_the_heel_is_up() -> None:

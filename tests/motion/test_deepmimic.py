@@ -49,6 +49,16 @@ def test_other_json_is_refused(tmp_path: Path, frames: object, says: str) -> Non
         uk.read_motion(tmp_path / "a.json")
 
 
+def test_blended_quaternions_are_made_unit_and_broken_ones_named(tmp_path: Path) -> None:
+    frames = np.array([REST, REST], dtype=np.float64)
+    frames[1, 4:8] = (0.48, 0.0, 0.36, 0.0)
+    turn = read(tmp_path, frames.tolist()).rotations[1, 0]
+    assert sorted(np.abs(turn)) == pytest.approx([0, 0, 0.6, 0.8], abs=1e-15)
+    frames[1, 4:8] *= 0.5
+    with pytest.raises(uk.FileFormatError, match="frame 1: root: expected unit quaternions"):
+        read(tmp_path, frames.tolist())
+
+
 @pytest.mark.parametrize(("name", "frames", "fps"), [("walk", 39, 30), ("jump", 107, 60), ("spinkick", 78, 60)])
 def test_published_motions_stand_on_the_floor(shared: Path, name: str, frames: int, fps: float) -> None:
     clip = uk.read_motion(shared / "motions" / "retarget_deepmimic" / f"humanoid3d_{name}.txt")

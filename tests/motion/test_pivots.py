@@ -1,4 +1,4 @@
-"""Feet that turn on their balls are told from feet that stand, step and swing."""
+"""Feet that turn on their balls or heels are told from feet that stand, step and swing."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import ukemi as uk
 from ukemi.model.arrays import Array
 from ukemi.motion.foot_lock import contact_anchors
 from ukemi.motion.footfalls import runs, sole_points
-from ukemi.motion.pivots import LEAST, turning, with_pivot
+from ukemi.motion.pivots import LEAST, PARTS, turning, with_pivot
 from ukemi.motion.soles import PIVOT, Sole
 from ukemi.motion.synthesis import walk
 
@@ -34,15 +34,18 @@ def ramp(angle: float, seconds: float = 0.4) -> Array:
 
 
 @pytest.mark.parametrize("side", [-1, 1])
-def test_a_foot_that_turns_on_its_ball_is_found(side: int) -> None:
-    ((first, end),) = runs(turning(turned(ramp(side * 1.5)), FPS)[:, 0])
+@pytest.mark.parametrize(("part", "about"), [(0, (0.0, 0.0)), (1, (-0.2, 0.0))])
+def test_a_foot_that_turns_on_its_ball_or_heel_is_found(side: int, part: int, about: tuple[float, float]) -> None:
+    found = turning(turned(ramp(side * 1.5), about=about), FPS)[:, 0]
+    ((first, end),) = runs(found[:, part])
     assert 50 <= first <= 56
     assert 84 <= end <= 91
+    assert not found[:, 1 - part].any()
 
 
-def test_what_is_no_turn_on_the_ball_is_none() -> None:
+def test_what_is_no_turn_on_the_foot_is_none() -> None:
     assert not turning(turned(ramp(0.9 * LEAST)), FPS).any()  # too little
-    assert not turning(turned(ramp(1.5), about=(-0.2, 0.0)), FPS).any()  # on the heel
+    assert not turning(turned(ramp(1.5), about=(-0.1, 0.2)), FPS).any()  # about a place beside the foot
     assert not turning(turned(ramp(1.5), speed=1.0), FPS).any()  # in a step
     assert not turning(turned(ramp(1.5)) + np.array([0, 0, 0.05]), FPS).any()  # in the air
     assert not turning(turned(ramp(1.5)), FPS, hands=[True]).any()
@@ -58,11 +61,12 @@ def test_a_foot_stands_about_the_place_on_which_it_turned() -> None:
     sole = with_pivot(Sole("foot", CORNERS, uk.Pose()))
     corners = turned(ramp(1.5))
     corners[..., 0] += 0.04 * np.clip((np.arange(len(corners)) - 50) / 40, 0, 1)[:, None, None]
-    points = np.concatenate([corners, corners[:, :, 2:].mean(axis=2, keepdims=True)], axis=2)
+    middles = [corners[:, :, part].mean(axis=2, keepdims=True) for part in PARTS]
+    points = np.concatenate([corners, *middles], axis=2)
     turns = np.zeros(len(points), dtype=bool)
     turns[50:90] = True
-    contacts = np.repeat(~turns[:, None, None], 5, axis=2)
-    contacts[..., PIVOT] = turns[:, None]
+    contacts = np.repeat(~turns[:, None, None], 6, axis=2)
+    contacts[..., PIVOT], contacts[..., PIVOT + 1] = turns[:, None], False
     anchors, kept = contact_anchors(points, contacts, [sole])
     assert np.array_equal(kept, contacts)
     pivot = anchors[60, 0, PIVOT]

@@ -15,6 +15,7 @@ from ukemi.model.arrays import Array
 from ukemi.motion.footfalls import Contacts, FootfallSettings, footfalls, point_velocities
 from ukemi.motion.hands import HANDFALLS
 from ukemi.motion.soles import Height, above_ground
+from ukemi.motion.trajectory import low_pass
 
 #: A foot that hardly moves is standing, even where the floor of the capture is too low.
 STILL = FootfallSettings(on_height=0.07, on_speed=0.25, off_height=0.09, off_speed=0.5)
@@ -24,7 +25,8 @@ RISE = 0.02  # a contact begins and ends with its points so little above their m
 EARLIER, SLOW = 0.06, 0.2  # a contact begins so much earlier while the points are low and slower than this [s, m/s]
 LIFTED, MOVED = 0.006, 0.015  # a contact ends when the held foot is so far above the ground or from its place [m]
 HAND_RISE, HAND_LIFTED, HAND_MOVED = 0.04, 0.03, 0.05  # the same of hands, which captures follow less well [m]
-REST, LONG = 0.15, 0.3  # a foot rests whose points are slower than this [m/s] for so long [s]
+REST, LONG = 0.15, 0.3  # a foot rests whose points are slower than this [m/s] for so long [s],
+DRIFT = 3.0  # trembling that is faster than this left out [Hz]
 LEAN = 0.02  # between two sides of a foot that stands on one of them [m]
 
 
@@ -46,7 +48,8 @@ def sole_contacts(
             rise = HAND_RISE if hand[foot] else RISE
             found[:, foot, pair] = _tidy(on, low, speed, fastest, fps, rise)[:, None]
         if not hand[foot]:
-            _put_down(found[:, foot], np.linalg.norm(point_velocities(points[:, foot], fps), axis=-1).max(axis=1), fps)
+            drift = point_velocities(low_pass(points[:, foot], fps, DRIFT), fps)
+            _put_down(found[:, foot], np.linalg.norm(drift, axis=-1).max(axis=1), fps)
             _lean(found[:, foot], above[:, foot])
     return found
 
@@ -102,7 +105,7 @@ def let_go(contacts: Contacts, feet: Array, height: Height | None, hands: Sequen
     held, above = contacts.copy(), above_ground(feet, height)
     for foot, hand in enumerate(hands):
         lifted, far = (HAND_LIFTED, HAND_MOVED) if hand else (LIFTED, MOVED)
-        for pair in ([0, 1], [2, 3], [4])[: 2 if feet.shape[2] == 4 else 3]:
+        for pair in ([0, 1], [2, 3], [4], [5])[: feet.shape[2] - 2]:
             way = feet[:, foot, pair, :2].mean(axis=1)
             for first, end in runs(np.logical_or.reduce(held[:, foot, pair], axis=1)):
                 moved = np.linalg.norm(way[first:end] - np.median(way[first:end], axis=0), axis=1)

@@ -71,10 +71,11 @@ def filter_motion(
             retargeted.
         terrain: the ground, level by default; a slope leans its normal, a treadmill has a velocity; or boxes on level
             ground, such as `stairs`. Its friction counts.
-        preview: seconds that the filter looks ahead; 0: none, as in [DF03]; infinity: the whole clip is planned first.
+        preview: seconds that the filter looks ahead; 0: none, as in [DF03]; infinity: the whole clip is planned first;
+            with less than the 0.8 s of the default it is never.
         solver: "qp", or "paper" for the filter of [DF03] VII as printed (`ukemi.dynamics_filter.paper`).
-        settings: gains and weights; by default `STANDARD`; if the figure falls also `LOOSE` and
-            `SAFE`, and the longest run counts.
+        settings: gains and weights; by default `STANDARD`; if the figure falls also with the whole clip planned
+            first, with `LOOSE`, with `SAFE` and with `SAFE` planned first, and the longest run counts.
         mass: of the person in the clip [kg].
         height: of the person in the clip [m].
         pace: how fast the clip is played: 0.5 for one whose frame rate is twice the true one. By default 1; if the
@@ -104,8 +105,8 @@ def filter_motion(
     person = figure_from_clip(clip, mass, height)
     figure, q = _body(person, model)
     friction = STANDARD.friction if ground is None else float(min(ground.friction, 10.0))
-    presets = [("standard", STANDARD), ("loose", LOOSE), ("safe", SAFE)] if settings is None else [("given", settings)]
-    presets = [(name, replace(s, preview=preview, friction=friction)) for name, s in presets]
+    presets = _presets(preview) if settings is None else [("given", replace(settings, preview=preview))]
+    presets = [(name, replace(s, friction=friction)) for name, s in presets]
     motion = supported_reference(figure, q, clip.fps, presets[0][1], ground, only_feet=solver == "paper")
     reference, plan_shift, ground = motion.reference, motion.shift, motion.ground
     before = _measure_clip(figure, q, clip.fps)
@@ -146,6 +147,15 @@ def filter_motion(
     own = _result(reference, best, before, plan_shift, clip.fps, friction, belt, person if model is None else None)
     own = replace(own, ground=ground)
     return own if pace is None else replace(own, quality=replace(own.quality, pace=pace))
+
+
+def _presets(preview: float) -> list[tuple[str, Settings]]:
+    """What is tried in turn until the figure stays up."""
+    planned = [("planned", replace(STANDARD, preview=np.inf)), ("safe, planned", replace(SAFE, preview=np.inf))]
+    near = [(n, replace(s, preview=preview)) for n, s in (("standard", STANDARD), ("loose", LOOSE), ("safe", SAFE))]
+    if not STANDARD.preview <= preview < np.inf:
+        return near
+    return [near[0], planned[0], *near[1:], planned[1]]
 
 
 def _runner(

@@ -12,7 +12,7 @@ from ukemi.contact.terrain import Ground
 from ukemi.dynamics.forward import mass_matrix
 from ukemi.dynamics.kinematics import difference, link_poses
 from ukemi.dynamics_filter.floor import SteppedGround, above_floor, floor_of, ground_height
-from ukemi.dynamics_filter.reference import HAND, SEAT, SOLE, Reference
+from ukemi.dynamics_filter.reference import HAND, SEAT, Reference
 from ukemi.dynamics_filter.settings import Settings
 from ukemi.dynamics_filter.start import standing_start
 from ukemi.dynamics_filter.window import Plan, Window
@@ -84,7 +84,7 @@ class Follower:
             model.tree,
             points.links.tolist(),
             points.places,
-            np.where(points.kind == HAND, SOLE, points.kind).tolist(),
+            points.kind.tolist(),
             gains_of(model, settings),
             limits_of(model),
             settings.of_step(),

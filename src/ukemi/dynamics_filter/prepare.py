@@ -20,13 +20,15 @@ from ukemi.dynamics_filter.floor import SteppedGround, ground_height
 from ukemi.dynamics_filter.footholds import Footholds, footholds
 from ukemi.dynamics_filter.reference import GLIDE, HAND, PIVOT, SOLE, TIP, TOE, ContactPoints, Reference
 from ukemi.dynamics_filter.retiming import carried, flights, weight_asked_for
+from ukemi.dynamics_filter.softening import soft_steps
 from ukemi.dynamics_filter.toes import REACH, laid_down, straight_toes, toe_tips, toes_of
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.motion.foot_lock import FootLockSettings, lock_feet
 from ukemi.motion.footfalls import Contacts, Footed, sole_points
 from ukemi.motion.hands import hand_pads
-from ukemi.motion.pivots import turning, with_pivot
+from ukemi.motion.knees import knee_pads
+from ukemi.motion.pivots import PARTS, turning, with_pivot
 from ukemi.motion.soles import Height, Sole, above_ground
 from ukemi.motion.trajectory import low_pass, smooth_coordinates, trajectory
 
@@ -89,13 +91,13 @@ def settled(
 def contact_points(
     model: Model, soles: Mapping[str, Sole], straight: Mapping[str, Array] | None = None
 ) -> ContactPoints:
-    """Heel and ball of every sole, ends of toes, and where a foot turns its pivot with the ball's corners that glide:
-    four to nine points each; one of a hand. straight: rotations of toes that prolong their sole; those bear on their
-    own, others prolong the sole while it lies flat.
+    """Heel and ball of every sole, ends of toes, and where a foot turns its pivots, each with the corners beside it
+    that glide: four to twelve points each; one of a hand, a knee or an elbow. straight: rotations of toes that prolong
+    their sole; those bear on their own, others prolong the sole while it lies flat.
     """
     parts: list[tuple[int, str, Array, int]] = []
     for foot, sole in enumerate(soles.values()):
-        corners, pivot = np.split(np.asarray(sole.points, dtype=np.float64), [4])
+        corners, pivots = np.split(np.asarray(sole.points, dtype=np.float64), [4])
         if sole.hand:
             parts.append((foot, sole.link, corners[:1], HAND))
             continue
@@ -105,26 +107,26 @@ def contact_points(
             parts.append((foot, toes, toe_tips(sole, straight[toes]), TOE))
         elif any(link.joint.nv for link in model.link(sole.link).children):
             parts.append((foot, sole.link, corners[2:] + REACH * sole.at.R[:, 0], TIP))
-        if len(pivot):
-            parts += [(foot, sole.link, pivot, PIVOT), (foot, sole.link, corners[2:], GLIDE)]
+        for pivot, part in zip(pivots, PARTS, strict=False):
+            parts += [(foot, sole.link, pivot[None], PIVOT), (foot, sole.link, corners[part], GLIDE)]
     return ContactPoints.of(model, parts)
 
 
 def schedule(points: ContactPoints, contacts: Contacts) -> Contacts:
-    """(frames, points) from heels, balls and pivots (frames, feet, 4 or 5): tips bear while the sole lies flat, toes
+    """(frames, points) from heels, balls and pivots (frames, feet, 4 or 6): tips bear while the sole lies flat, toes
     while the ball does.
     """
     flat = np.logical_and.reduce(contacts[:, :, :4], axis=2)
     columns = []
     for foot in range(points.groups):
-        corners = iter(range(4))
+        corners, turns = iter(range(4)), iter((4, 4, 4, 5, 5, 5))  # pivots with two points that glide
         for kind in points.kind[points.group == foot]:
             if kind == TIP:
                 columns.append(flat[:, foot])
             elif kind == TOE:
                 columns.append(contacts[:, foot, 2] & contacts[:, foot, 3])
             else:
-                columns.append(contacts[:, foot, 4 if kind in (PIVOT, GLIDE) else next(corners)])
+                columns.append(contacts[:, foot, next(turns if kind in (PIVOT, GLIDE) else corners)])
     return np.stack(columns, axis=1)
 
 
@@ -138,31 +140,32 @@ def make_reference(
     hands: bool = False,
     move: Array | None = None,
     there: bool = False,
-    pivots: bool = True,
+    only_feet: bool = False,
 ) -> Reference:
     """A figure's motion q (frames, nq) as a reference with steps of dt on a ground.
 
     On a slope the body keeps its height above the ground, as in [DF03] Fig. 10. hands: whether they may bear.
     move: (frames, 3), of the body before its feet are held where they stood without it [m]. there: whether the motion
-    was made on this ground; otherwise it was made on level ground at 0, and is brought to this one. pivots: whether
-    feet may turn.
+    was made on this ground; otherwise it was made on level ground at 0, and is brought to this one. only_feet:
+    knees and elbows do not bear, and feet do not turn.
     """
     model, height = figure.model, ground_height(ground)
     smooth = smooth_coordinates(model, q, fps, CUTOFF)
-    if hands:
-        figure = Supported(model, {**figure.soles, **hand_pads(model, smooth, fps)})
+    pads = {**({} if only_feet else knee_pads(model, smooth, fps)), **(hand_pads(model, smooth, fps) if hands else {})}
+    if pads:
+        figure = Supported(model, {**figure.soles, **pads})
     soles = list(figure.soles.values())
     bears_hands = [sole.hand for sole in soles]
     feet = sole_points(model, soles, smooth)
     contacts = sole_contacts(feet, fps, height if there else None, hands=bears_hands)
     turns = turning(feet, fps, height=height if there else None, hands=bears_hands)
-    if pivots and turns.any():
+    if turns.any() and not only_feet:
         figure = Supported(model, {name: with_pivot(sole) for name, sole in figure.soles.items()})
         soles = list(figure.soles.values())
         feet = sole_points(model, soles, smooth)
-        contacts = np.concatenate([contacts & ~turns[..., None], turns[..., None]], axis=2)
+        contacts = np.concatenate([contacts & ~turns.any(axis=2, keepdims=True), turns], axis=2)
     if not there:
-        contacts = carried(contacts, feet, weight_asked_for(model, smooth, fps))
+        contacts = carried(contacts, feet, weight_asked_for(model, smooth, fps), fps)
     steps = None
     if height is not None and isinstance(ground, SteppedGround) and not there:
         steps = footholds(feet, contacts, soles, height, fps)
@@ -182,4 +185,5 @@ def make_reference(
     for first, end in flights(held):
         if wanted[first:end].any(axis=(1, 2)).all():  # nothing was to be a flight here
             held[first:end] = wanted[first:end]
-    return Reference(model, dt, motion.q, motion.v, motion.a, points, schedule(points, held))
+    reference = Reference(model, dt, motion.q, motion.v, motion.a, points, schedule(points, held))
+    return reference if hands else soft_steps(reference)

@@ -16,7 +16,7 @@ from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 
-#: Kinds of contact points; the core knows all but the last.
+#: Kinds of contact points, as in core/filter_data.hpp.
 SOLE, TIP, SEAT, PIVOT, GLIDE, TOE, HAND = range(7)
 
 

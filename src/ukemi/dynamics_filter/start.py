@@ -47,13 +47,19 @@ def standing_start(reference: Reference, floor: Array) -> tuple[Array, Array]:
     return q, v
 
 
-def _as_it_flies(reference: Reference) -> Array:
-    """Change of the base's first velocity that gives centre of mass and angular momentum their course in the air."""
-    model, q = reference.model, reference.q[0]
+def flying_start(reference: Reference) -> Array:
+    """Change (6,) of the first velocity of the centre of mass and angular momentum per unit mass that gives them their
+    course in the air; none if something bears."""
     lands = np.flatnonzero(reference.contact.any(axis=1))
     later = min(int(lands[0]) if len(lands) else len(reference) - 1, round(FLIGHT / reference.dt))
-    change = reference.centroid[later, 3:] - reference.centroid[0, 3:]
+    change: Array = reference.centroid[later, 3:] - reference.centroid[0, 3:]
     change[:3] -= later * reference.dt * GRAVITY
+    return change
+
+
+def _as_it_flies(reference: Reference) -> Array:
+    """The same as a change of the base's first velocity."""
+    model, q, change = reference.model, reference.q[0], flying_start(reference)
     R, M = link_poses(model, q)[0, :3, :3], mass_matrix(model, q)
     arm = np.array([M[5, 1], M[3, 2], M[4, 0]]) / model.mass  # of the centre of mass, in the base's frame
     inertia = M[3:6, 3:6] - model.mass * (arm @ arm * np.eye(3) - np.outer(arm, arm))

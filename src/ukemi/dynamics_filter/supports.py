@@ -33,8 +33,8 @@ NEEDED = 0.05
 #: What is found counts if the motion is so many times nearer to possible with it.
 NEARER = 2.0
 #: Somebody sits whose centre of mass is so far outside of the feet [m], with hips lower than this share of the legs'
-#: length and slower than this [m/s], for so long [s].
-OUTSIDE, LOW, SLOW, LONG = 0.03, 0.75, 0.25, 0.2
+#: length and slower than this [m/s], for so long [s], or at the ends of the motion for the last.
+OUTSIDE, LOW, SLOW, LONG, ENDS = 0.03, 0.75, 0.25, 0.2, 0.06
 #: They bear on the seat while their hips are so little above where they rest, and away from there [m].
 RISE, SLID = 0.01, 0.05
 #: From and to where it sits the body moves within this time [s].
@@ -69,7 +69,7 @@ def supported_reference(
 
     only_feet: nothing else is looked for, and feet do not turn.
     """
-    first = make_reference(figure, q, fps, settings.dt, ground, pivots=not only_feet)
+    first = make_reference(figure, q, fps, settings.dt, ground, only_feet=only_feet)
     best = SupportedMotion(first, whole_plan(first, settings, ground).shift, ground)
     if only_feet or best.shift < NEEDED:
         return best
@@ -149,7 +149,9 @@ def _sitting(reference: Reference, hips: Array, legs: float) -> list[tuple[int, 
     for k in np.flatnonzero(rests)[::every]:
         feet = reference.places[k, reference.contact[k], :2]
         alone[k : k + every] = len(feet) == 0 or outside(feet, reference.centroid[k, :2]) > OUTSIDE
-    return [(a, b) for a, b in runs(rests & alone) if (b - a) * reference.dt >= LONG]
+    # at the ends of a motion somebody may have sat for longer
+    shortest = {True: ENDS / reference.dt, False: LONG / reference.dt}
+    return [(a, b) for a, b in runs(rests & alone) if b - a >= shortest[a == 0 or b == len(reference)]]
 
 
 def _between(n: int, first: int, end: int) -> NDArray[np.bool_]:

@@ -10,6 +10,7 @@ from ukemi.contact.terrain import Ground
 from ukemi.dynamics_filter.floor import floor_of
 from ukemi.dynamics_filter.reference import Reference
 from ukemi.dynamics_filter.settings import Settings
+from ukemi.dynamics_filter.start import flying_start
 from ukemi.dynamics_filter.window import Plan, Window
 
 #: The product of place and force is linearised anew so many times.
@@ -31,6 +32,7 @@ def whole_plan(reference: Reference, settings: Settings, ground: Ground | None =
     """The nearest course of centre of mass and angular momentum for which forces on the given footholds exist."""
     window = Window(reference, replace(settings, preview=np.inf), floor_of(ground)[:9])
     start = np.concatenate([reference.centroid[0], np.zeros(3)])
+    start[3:9] += flying_start(reference)
     nowhere = np.full((len(reference.points), 3), np.nan)
     still = np.zeros((len(reference.points), 3))
     plan: Plan | None = None

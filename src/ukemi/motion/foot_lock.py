@@ -98,7 +98,8 @@ def lock_feet(
     if anchors is None:
         anchors, touching = contact_anchors(points, touching, soles, height)
     targets = foot_targets(points, touching, anchors, fps, s, height, [sole.hand for sole in soles], lead)
-    weights = np.where(touching, 1.0, s.swing)[..., None].repeat(3, axis=-1)
+    free = np.where(touching.any(axis=2, keepdims=True), 0.1 * s.swing, s.swing)
+    weights = np.where(touching, 1.0, free)[..., None].repeat(3, axis=-1)
     weights[:, :, PIVOT:][~touching[:, :, PIVOT:]] = 0.0
     columns = _leg_columns(model, soles)
     result = start
@@ -139,7 +140,7 @@ def contact_anchors(
                 places = _rigid(means, stays, apart)
                 moved = np.linalg.norm(places - means, axis=1)
                 worst = int(moved.argmax())
-                if moved[worst] <= (TURNED if any(s.point == PIVOT for s in stays) else FARTHEST):
+                if moved[worst] <= (TURNED if any(s.point >= PIVOT for s in stays) else FARTHEST):
                     break
                 gone = stays.pop(worst)
                 kept[gone.first : gone.end, foot, gone.point] = False
@@ -158,7 +159,7 @@ class _Stay:
     end: int
 
     def meets(self, other: _Stay) -> bool:
-        soon = int(PIVOT in (self.point, other.point))  # a foot turns about where it stood
+        soon = int(max(self.point, other.point) >= PIVOT)  # a foot turns about where it stood
         return self.point != other.point and self.first < other.end + soon and other.first < self.end + soon
 
 

@@ -28,7 +28,8 @@ STEP = 0.06
 #: its half width.
 HEEL_BEHIND, HEEL_HALF = 0.055, 0.03
 BALL_AHEAD, BALL_HALF = 0.02, 0.045
-#: Of a sole whose foot turns (`ukemi.motion.pivots`): the point that it turns on, after the four corners.
+#: Of a sole whose foot turns (`ukemi.motion.pivots`): the first of the points that it turns on (ball,
+#: heel), after the four corners.
 PIVOT = 4
 #: Still: toe and ankle slower than this [m/s]; low: within this of the lowest they come [m].
 STILL, LOW = 0.2, 0.03
@@ -42,7 +43,8 @@ class Sole:
 
     points: (4, 3) [m]: heel left, heel right, ball left, ball right; all in one plane.
     at: frame in that plane below the ankle: x towards the toes, z out of the floor.
-    hand: whether it is a hand's, which bears at one point (`ukemi.motion.hands`): the four coincide.
+    hand: whether it is a hand's (`ukemi.motion.hands`), knee's or elbow's (`ukemi.motion.knees`), which bear at one
+    point: the four coincide.
     """
 
     link: str

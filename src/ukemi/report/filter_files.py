@@ -128,7 +128,7 @@ def _found(result: FilterResult) -> list[tuple[str, str, str]]:
     """What the motion bears on besides its feet and the floor."""
     points = result.reference.points
     hands = [result.reference.model.link_names[link] for link in points.links[points.kind == HAND]]
-    rows = [("hands that bear", ", ".join(hands), "the feet alone could not hold the body")] if hands else []
+    rows = [("hands, knees, elbows that bear", ", ".join(hands), "besides the feet")] if hands else []
     for seat in result.seats:
         what = f"{100 * seat.height:.0f} cm high" if seat.height else "the floor"
         when = ", ".join(f"{a:.2f} to {b:.2f} s" for a, b in seat.times)
