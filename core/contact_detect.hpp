@@ -248,11 +248,11 @@ private:
         const Solid &a = scene_.solids[static_cast<std::size_t>(pair.a)], &b = scene_.solids[static_cast<std::size_t>(pair.b)];
         const Vec<Vec3<double>>&A = corners(pair.a, X), &B = corners(pair.b, X);
         const double r = a.radius + b.radius;
-        if (r > 0) {
-            if (a.rim_radius > 0 || b.rim_radius > 0) {
-                const Nearest near = nearest_points(spine(a, X[a.body], A, axis_a_), spine(b, place_of(b, X), B, axis_b_));
-                face_each_other(pair, X, near.on_a - near.on_b);
-            }
+        if (r > 0 && (a.rim_radius > 0 || b.rim_radius > 0)) {  // not by corners, which turn: the gap would jump
+            const Placement<double>& Xb = place_of(b, X);
+            const Vec3<double> d = nearest_direction(a, X[a.body], A, b, Xb, B, 0.0);
+            if (dot(d, d) > 0) return {range_along(a, X[a.body], A, d).low - range_along(b, Xb, B, d).high - r, d};
+        } else if (r > 0) {
             const Nearest near = nearest_points(A, B);
             if (near.distance > 1e-9) return {near.distance - r, (near.on_a - near.on_b) * (1 / near.distance)};
         }
@@ -312,7 +312,6 @@ private:
     Vec<Vec<Vec3<double>>> place_in_world_;
     Vec<char> moved_;
     Vec<Meeting> meetings_;
-    Vec<Vec3<double>> axis_a_, axis_b_;
     static constexpr double hardly_inside = 1e-4;  // [m]
     Vec<double> top_;  // of each height field
     Vec<SolidOverField> over_fields_;
