@@ -215,12 +215,33 @@ public:
                 if (!top.highest || !top.alone) return;
                 for (const Vec3<double>& c : C)
                     if (dot(n, c - a) < -1e-9 * s.reach) return;  // the solid is not above this edge
-                add_point(tmul(P.R, a + e * on_solid - P.p), n, g);
+                const Vec3<double> p = a + e * on_solid;
+                const double depth = -dot(n, t);
+                if (depth > hardly_crossed && !overlap(s, P, f, r, p, depth)) return;
+                add_point(tmul(P.R, p - P.p), n, g);
             });
         }
     }
 
 private:
+    static constexpr double hardly_crossed = 1e-4;  // [m]: edges so near touch, whatever else is there
+    /// Where edges are past each other by `depth`, is there an overlap about as deep? Then the place p of the solid is in the
+    /// field, or the ridge goes through the solid. A solid that hovers over the field can be past its border, or a far hill, too.
+    bool overlap(const Solid& s, const Placement<double>& P, const HeightField& f, const Ridge& r, const Vec3<double>& p, double depth) const {
+        const double deep = 0.1 * depth;  // under both faces of an edge: depth sin(half their angle), here of 12 degrees
+        Vec3<double> n;
+        double height;
+        if (height_below(f, p, &n, &height) && (height - p.z) * n.z > deep) return true;
+        const Vec3<double> start = tmul(P.R, r.p - P.p), along = tmul(P.R, r.q - r.p);
+        double from = 0, to = s.faces.empty() ? 0 : 1;  // the part of the ridge that is so deep under every face
+        for (std::size_t k = 0; k < s.faces.size(); ++k) {
+            const double rest = face_offset_[k] - deep - dot(s.faces[k], start), slope = dot(s.faces[k], along);
+            if (slope > 0) to = smaller(to, rest / slope);
+            else if (slope < 0) from = larger(from, rest / slope);
+            else if (rest < 0) return false;
+        }
+        return from < to;
+    }
     Vec<double> face_offset_;
     Vec<std::pair<std::size_t, std::size_t>> edge_ends_;
 };

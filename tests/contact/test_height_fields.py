@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 from tests.problems.bodies import loose
 
 import ukemi as uk
@@ -164,3 +165,38 @@ def test_shapes_tumble_over_a_bump(shape: Shape) -> None:
         assert sim.report.penetration < 1e-4  # ten times what counts as touching: beyond, steps are divided
         assert world.energy() < lowest + 1e-3
         lowest = min(lowest, world.energy())
+
+
+def clearance(corners: Array, triangles: Array) -> float:
+    """How far the hull of corners can fall on triangles: the least height between places one over the other."""
+    free = np.inf
+    n = len(corners)
+    for triangle in triangles:
+        points = np.concatenate([corners, -triangle])
+        weights = np.repeat(np.eye(2), (n, 3), axis=1)  # of corners, of the triangle
+        least = linprog(points[:, 2], A_eq=np.vstack([points[:, :2].T, weights]), b_eq=(0, 0, 1, 1))
+        free = min(free, least.fun if least.success else np.inf)
+    return free
+
+
+def test_solids_over_steep_ground_touch_as_a_linear_program_says() -> None:
+    """What hovers is not inside, past the border or a far hill; what overlaps is found, no deeper than it is."""
+    rng = np.random.default_rng(1)
+    n, spacing, overlap = 4, 0.5, 5e-4
+    axis = spacing * np.arange(n)
+    for _ in range(25):
+        heights = rng.uniform(-0.6, 0.6, (n, n))
+        grid = np.stack([*np.meshgrid(axis, axis, indexing="ij"), heights], axis=-1)
+        lower, upper = (grid[:-1, :-1], grid[1:, :-1], grid[:-1, 1:]), (grid[1:, 1:], grid[1:, :-1], grid[:-1, 1:])
+        triangles = np.concatenate([np.stack(t, axis=2).reshape(-1, 3, 3) for t in (lower, upper)])
+        corners = 0.2 * rng.normal(size=(8, 3))
+        x, y = rng.uniform(0, axis[-1], 2)
+        free = clearance(np.add(corners, (x, y, 0)), triangles)
+        world = loose([uk.ConvexMesh(corners)], uk.HeightField(heights, spacing=(spacing, spacing)), mass=1.0)
+        scene = world.scene()
+        gaps = []
+        for height in (overlap - free, -overlap - free):
+            scene.engine.look(np.array((x, y, height, 1, 0, 0, 0)), np.zeros(6))
+            gaps.append(min((c.gap for c in scene.contacts()), default=np.inf))
+        assert gaps[0] > 0
+        assert -overlap * (1 + 1e-6) < gaps[1] < 0
