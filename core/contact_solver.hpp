@@ -1,5 +1,5 @@
 // Forces and motions of everything that touches, by hypothesis and check ([DF03] V-B, [CC00] 4.3); where trial and error
-// finds no valid set of conditions, as one problem over cones (contact_cone.hpp).
+// finds no valid set of conditions, as one problem over cones (contact_cone.hpp); in heaps point by point (contact_newton.hpp).
 //
 // Unknowns are impulses over a step (or of an impact). Sticking means no motion at the end of the step. Slipping friction
 // opposes the slip at the end, which always has a solution and never gains energy; where the slip is fast, so that it cannot
@@ -44,7 +44,7 @@ public:
         } else {
             inertia.respond(rows);
             make_islands(rows);
-            cones_.reserve(tree.nv), newton_.reserve(tree.nv);
+            cones_.reserve(tree.nv), point_newton_.reserve(tree.nv);
         }
         std::fill(scratch, scratch + tree.nv, 0.0);
         for (std::size_t i = 0; i < islands_.size(); ++i) {
@@ -450,12 +450,12 @@ private:
     }
     /// Forces of all points by Newton's steps; false if they lead to none that are valid.
     bool solve_points(RowSystem& rows, bool again, StepReport& report) {
-        newton_.clear();
+        point_newton_.clear();
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
             const double* u_free = u_free_.data() + g.row;
-            if (g.kind == GroupKind::stop) newton_.add_stop(g, u_free, wanted(g, 0), larger(0.0, base_[static_cast<std::size_t>(g.row)]));
-            for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) newton_.add_equal(g, u_free, r, wanted(g, r));
+            if (g.kind == GroupKind::stop) point_newton_.add_stop(g, u_free, wanted(g, 0), larger(0.0, base_[static_cast<std::size_t>(g.row)]));
+            for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) point_newton_.add_equal(g, u_free, r, wanted(g, r));
             if (g.kind != GroupKind::patch) continue;
             const Patch& p = patches[static_cast<std::size_t>(g.index)];
             const Memory* memory = impact ? nullptr : remembered(p);
@@ -465,15 +465,15 @@ private:
                 const double x = c.share > 0 ? slip_x(p.u0, c) : -slip_x(p.target, c), y = c.share > 0 ? slip_y(p.u0, c) : -slip_y(p.target, c);
                 Vec3<double> force{0, 0, 0};
                 if (same) force = {points_[memory->points + k].fx, points_[memory->points + k].fy, larger(0.0, points_[memory->points + k].pressure)};
-                newton_.add_point(g, u_free, c.x, c.y, smaller(p.material.mu_d, most_friction), c.target, x, y, force);
+                point_newton_.add_point(g, u_free, c.x, c.y, smaller(p.material.mu_d, most_friction), c.target, x, y, force);
             }
         }
-        if (newton_.solve(rows, again, &report.trials, [&] {
-                read_forces(rows, newton_);
+        if (point_newton_.solve(rows, again, &report.trials, [&] {
+                read_forces(rows, point_newton_);
                 return certificate_of(rows).holds();
             }))
             return true;
-        read_forces(rows, newton_);
+        read_forces(rows, point_newton_);
         return false;
     }
     void pose_cones(RowSystem& rows) {
@@ -648,7 +648,7 @@ private:
     Vec<Failure> failures_;
     Vec<Vec3<double>> forces_;
     ConeSolver cones_;
-    PointNewton newton_;
+    PointNewton point_newton_;
 };
 
 UKEMI_END
