@@ -111,7 +111,7 @@ protected:
             for (int r = 0; r < n_; ++r) u_[static_cast<std::size_t>(r)] += w * column[r];
         }
     }
-    /// The same, of a few forces of a heap.
+    /// The same through the rows, without B.
     void respond_by_rows(const RowSystem& rows) {
         by_rows_.assign(static_cast<std::size_t>(rows.freedoms()), 0.0);
         for (const int m : members_) rows.add_response(rows.groups[static_cast<std::size_t>(m)], w_.data() + rows.groups[static_cast<std::size_t>(m)].row, by_rows_.data());

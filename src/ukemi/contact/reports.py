@@ -123,8 +123,8 @@ class ContactReport:
         certificate: how exactly the conditions hold.
         trace: hypotheses tried in the last time step (kept when the simulation was made with trace=True).
         solves, trials: contact problems solved, and hypotheses they took together.
-        swept: problems whose hypotheses came from a solution point by point (relaxation, or the cone problem over all
-            points), because the transitions of the papers led nowhere; exact: those of which that is the answer.
+        swept: problems solved point by point: heaps, and those over all friction cones, because the transitions of the
+            papers led nowhere; exact: those of them whose solution is no hypothesis about patches.
         impacts, splits: velocity jumps; steps divided at a touch-down.
         restitution_kept: below 1, Newton's law of restitution would have gained energy in an impact (friction that
             grips, Kane and Levinson), and restitution was reduced to this share.
