@@ -34,20 +34,21 @@ public:
     /// From the present forces on until `valid()`; false if that leads nowhere. `near`: they are good already. `trials`: counts hypotheses.
     template <class Valid> bool solve(const RowSystem& rows, bool near, int* trials, Valid valid) {
         arrange(rows);
-        for (int round = 0, sweeps = near ? 0 : fewest_sweeps; round < rounds; ++round, sweeps = std::clamp(4 * sweeps, fewest_sweeps, most_sweeps)) {
-            find_y();
-            for (int i = 0; i < sweeps; ++i) sweep();
-            find_motions();
-            even_ = even;
-            for (int step = 0; step < steps; ++step) {
-                bool changed = false;
-                for (Point& p : points_) changed |= suppose(p);
-                ++*trials;
-                if (!newton_step()) return false;
-                const double length = search();
-                if (step > 0 && (!changed || moved_ < settled) && valid()) return true;
-                if (length < short_step) even_ = even_ == even ? more_even : even;
-            }
+        even_ = even, creep_ = near ? least_creep : most_creep;
+        double sweeps = fewest_sweeps;
+        start_again(near ? 0 : fewest_sweeps);
+        for (int step = 0, short_steps = 0; step < most_steps; ++step) {
+            for (Point& p : points_) suppose(p);
+            ++*trials;
+            if (!newton_step()) return false;
+            const bool led_on = search() > short_step;
+            if (step > 0 && valid()) return true;
+            creep_ = std::clamp(led_on ? creep_ * less_creep : creep_ / less_creep, least_creep, most_creep);
+            if (led_on || ++short_steps < patience) continue;
+            short_steps = 0;
+            even_ = even_ == even ? more_even : even;
+            start_again(static_cast<int>(sweeps));
+            sweeps = smaller(more_sweeps * sweeps, most_sweeps);
         }
         return false;
     }
@@ -71,15 +72,17 @@ private:
         double normal = 0, along = 0;  // what it feels of its own force, along the slip at most
         int blocks = 0, blocks_end = 0, store = 0;
         State state = State::off;
+        double grip = 0;                    // of friction that sticks: how it resists
         double dx = 0, dy = 0, across = 0;  // of slip: the direction of friction, and how it resists across
         double u[3] = {}, u_before[3] = {}, u_after[3] = {}, f_before[3] = {}, f_after[3] = {};
     };
     static constexpr int block = BlockLu::size;
-    static constexpr int fewest_sweeps = 10, most_sweeps = 160;
-    static constexpr int steps = 15, rounds = 6;  // steps of a round; the next has more sweeps, from where this one ended
+    static constexpr int fewest_sweeps = 10, most_steps = 60;
+    static constexpr int patience = 2;            // short steps before the next sweeps,
+    static constexpr double more_sweeps = 1.5, most_sweeps = 80;  // each time more of them
     static constexpr double even = 3, more_even = 10;  // how motion weighs against force; by turns, where steps get short
     static constexpr double stiff = 1e5;          // of what holds, times its own response
-    static constexpr double settled = 1e-6;       // change of the forces, as a share of the largest
+    static constexpr double most_creep = 1e-4, least_creep = stick_tolerance, less_creep = 0.3;  // [m/s]: what sticks may creep in a step, at first and at last
     static constexpr double short_step = 0.1, shortest_step = 1e-3;
 
     void add(Point p, const double* u_free) {
@@ -183,17 +186,16 @@ private:
         push(p, change);
     }
 
-    /// What force and motion tell of a point; true if it is another than before.
-    bool suppose(Point& p) const {
-        const State before = p.state;
+    /// What force and motion tell of a point.
+    void suppose(Point& p) const {
         double f[3];
         const double length = wish(p, even_, f), most = p.mu * f[0];
         p.state = p.equal ? State::stick : !(f[0] > 0) ? State::off : p.rows == 3 && length > most ? State::slip : State::stick;
+        p.grip = smaller(stiff / p.along, most / creep_);
         if (p.state == State::slip) {
             p.dx = f[1] / length, p.dy = f[2] / length;
-            p.across = even_ / p.along * smaller(stiff, most / (length - most));
+            p.across = even_ * smaller(p.grip, most / (length - most) / p.along);
         }
-        return before != p.state;
     }
     /// The condition of a point: f = a - G u.
     struct Law {
@@ -204,7 +206,7 @@ private:
             G[0][0] = n, a[0] = p.f[0];
             if (p.rows == 1) return;
             if (p.state == State::stick) {
-                G[1][1] = G[2][2] = stiff / p.along, a[1] = p.f[1], a[2] = p.f[2];
+                G[1][1] = G[2][2] = p.grip, a[1] = p.f[1], a[2] = p.f[2];
                 return;
             }
             G[1][0] = p.mu * p.dx * n, G[2][0] = p.mu * p.dy * n, a[1] = p.mu * p.dx * a[0], a[2] = p.mu * p.dy * a[0];
@@ -231,15 +233,10 @@ private:
         if (!lu_.factor()) return false;
         lu_.solve(y_.data());
         find_motions();
-        double largest = 1e-300;
-        moved_ = 0;
         for (Point& p : points_) {
             std::copy(p.u, p.u + 3, p.u_after);
             Law(p).force(p.u, p.f_after);
-            largest = larger(largest, std::fabs(p.f_after[0]));
-            for (int r = 0; r < 3; ++r) moved_ = larger(moved_, std::fabs(p.f_after[r] - p.f_before[r]));
         }
-        moved_ /= largest;
         return true;
     }
     /// Y G Y^T of a point, into the matrix.
@@ -271,10 +268,18 @@ private:
             }
         }
     }
-    /// Goes as far along the step as leads nearer to a solution; how far.
+    /// Forces told by sweeps over the points.
+    void start_again(int sweeps) {
+        find_y();
+        for (int i = 0; i < sweeps; ++i) sweep();
+        find_motions();
+        last_lack_ = 0;
+    }
+    /// Goes as far along the step as leads nearer to a solution than this or the last one began; how far.
     double search() {
         go(0.0);
-        const double start = lack();
+        const double now_lacks = lack(), start = larger(now_lacks, last_lack_);
+        last_lack_ = now_lacks;
         double best = INFINITY, length = 1, best_length = 1;
         for (; length > shortest_step; length *= 0.5) {
             go(length);
@@ -305,7 +310,7 @@ private:
     Vec<int> where_, block_;           // where each freedom stands, -1: nowhere; blocks of each point
     Vec<double> Y_, GY_, y_;           // Y of each point: rows of its first block, of its next, ...
     BlockLu lu_;
-    double even_ = even, moved_ = 0;   // the present weight; how much the last step changed
+    double even_ = even, creep_ = most_creep, last_lack_ = 0;
 };
 
 UKEMI_END

@@ -17,6 +17,7 @@ UKEMI_BEGIN
 class ContactSolver : public IslandSystem {
 public:
     bool impact = false;
+    double duration = 1;      // of the step whose impulses are asked for
     bool thorough = true;     // else a heap for which Newton's steps find nothing valid is left at that: part of the step is another problem
     Certificate certificate;  // of the last solution
 
@@ -31,6 +32,7 @@ public:
         }
         for (const StopState& s : stops) stop_memory_.push_back({s.stop, s.sign, s.w});
         loop_memory_ = loop_w;
+        remembered_duration_ = duration;
     }
 
     /// v: velocity without these forces; on return with them. inertia: at this pose, scratch: nv numbers.
@@ -42,6 +44,7 @@ public:
         if (again) {
             remember();
         } else {
+            if (!impact) scale_memory();
             inertia.respond(rows);
             make_islands(rows);
             cones_.reserve(tree.nv), point_newton_.reserve(tree.nv);
@@ -160,6 +163,16 @@ private:
             c.pressure = larger(0.0, before.pressure), c.speed = larger(1e-9, before.speed);
             if (c.share == 0) c.dx = before.dx, c.dy = before.dy;
         }
+    }
+    /// Impulses of the last step as they would be over this one.
+    void scale_memory() {
+        const double scale = duration / remembered_duration_;
+        if (scale == 1) return;
+        for (Memory& m : memory_) m.force = m.force * scale, m.moment = m.moment * scale;
+        for (PatchPoint& c : points_) c.fx *= scale, c.fy *= scale, c.pressure *= scale;
+        for (StopMemory& m : stop_memory_) m.w *= scale;
+        for (double& w : loop_memory_) w *= scale;
+        remembered_duration_ = duration;
     }
     /// What this contact did in the last step.
     const Memory* remembered(const Patch& p) const {
@@ -307,7 +320,7 @@ private:
                 const double size = larger(p.size, 1e-6), nothing = 1e-6 * force_scale_;
                 const double moment = p.kind == Shape2::point ? 0.0 : norm(w[3], w[4]) / size, twist = p.free_twist || p.kind == Shape2::point ? 0.0 : w[5] / size;
                 if (moment > nothing) return p.w[2] = force_tolerance * force_scale_, *amount = moment / force_scale_, Check::pressure;
-                if (p.grip == Grip::stick && norm(norm(w[0], w[1]), twist) > nothing) return p.w[2] = force_tolerance * force_scale_, *amount = norm(w[0], w[1]) / force_scale_, Check::friction;
+                if (norm(norm(w[0], w[1]), twist) > nothing) return p.w[2] = force_tolerance * force_scale_, *amount = norm(w[0], w[1]) / force_scale_, p.grip == Grip::slip ? Check::normal_force : Check::friction;
             }
         }
         double worst = velocity_tolerance;
@@ -642,7 +655,7 @@ private:
     Vec<StopMemory> stop_memory_;
     Vec<PatchPoint> points_;
     Vec<double> loop_memory_;
-    double force_scale_ = 1, least_force_ = 0;
+    double remembered_duration_ = 1, force_scale_ = 1, least_force_ = 0;
     Vec<std::uint64_t> tried_;
     struct Failure { std::size_t member; Check check; double amount; int point; };
     Vec<Failure> failures_;

@@ -442,7 +442,7 @@ private:
             implicit_part(t, v, v_at);
             inertia_.solve(free_.data());
             for (std::size_t i = 0; i < nv_; ++i) v_new_[i] = v[i] + free_[i];
-            solver_.impact = false;
+            solver_.impact = false, solver_.duration = t;
             solver_.solve(tree_, rows_, inertia_, pass > 0, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
             if (!solver_.thorough && !solver_.certificate.holds()) break;  // this part will be halved
             double speed = 0, change = 0, other = 0;
