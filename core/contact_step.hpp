@@ -4,27 +4,17 @@
 // new velocity (Moreau 1988; without contacts this is the leapfrog). A step in which something new touches is divided at
 // the touch-down; there velocities jump ([DF03] VI, [CC00] 2.4), and the rest of the step follows.
 #pragma once
-#include "closed_rows.hpp"
-#include "contact_detect.hpp"
 #include "contact_expect.hpp"
-#include "contact_solver.hpp"
+#include "contact_rows.hpp"
 #include "rnea.hpp"
 
 UKEMI_BEGIN
 
-class Stepper final : public ContactEngine {
+class Stepper final : public ContactRows {
 public:
     Stepper(const Tree& tree, const ContactScene& scene)
-        : tree_(tree), scene_(scene), detector_(scene), rows_(tree), nv_(static_cast<std::size_t>(tree.nv)), nq_(static_cast<std::size_t>(tree.nq)), poses_(tree.bodies.size()), poses_start_(tree.bodies.size()),
-          motions_(tree.bodies.size()), rnea_(tree.bodies.size()), inertia_(tree), bias_(nv_), free_(nv_), scratch_(nv_), v_new_(nv_), v_mean_(nv_), q_mid_(nq_),
-          q_new_(nq_), q_start_(nq_), v_start_(nv_), expectation_(nv_), stop_force_(scene.stops.size() + scene.curved.size(), 0.0) {
-        body_of_.resize(nv_);
-        for (std::size_t i = 0; i < tree.bodies.size(); ++i)
-            for (int k = 0; k < tree.bodies[i].nv; ++k) body_of_[static_cast<std::size_t>(tree.bodies[i].iv + k)] = static_cast<int>(i);
-        stop_touched_.assign(2 * scene.stops.size(), 0);
-        const std::size_t curved = scene.curved.size();
-        curved_touched_.assign(curved, 0), curved_error_.resize(curved), curved_before_.resize(curved), curved_rate_.resize(curved), curved_product_.resize(curved), curved_H_.resize(curved * nv_), curved_unused_.resize(curved);
-    }
+        : ContactRows(tree, scene), rnea_(tree.bodies.size()), inertia_(tree), bias_(nv_), free_(nv_), scratch_(nv_), v_new_(nv_), v_mean_(nv_), q_mid_(nq_), q_new_(nq_), expectation_(nv_),
+          stop_force_(scene.stops.size() + scene.curved.size(), 0.0) {}
 
     void step(double h, double* q, double* v, const double* tau, const double* external, const double* gravity) override {
         report = {};
@@ -115,270 +105,13 @@ public:
     double loop_force(int row) const override { return solver_.loop_w.empty() ? 0.0 : solver_.loop_w[static_cast<std::size_t>(row)] / h_; }
 
 private:
-    static constexpr double margin = 0.01;      // nearer points are looked at closely [m]
-    static constexpr double impact_speed = 1e-3;  // slower approach is met without an impact [m/s]: half a um in a step of 1 ms
     static constexpr double push_out = 0.1;     // share of a penetration that a step takes back,
     static constexpr double push_out_time = 1e-3;  // or that this time does, when steps are shorter [s]
     static constexpr double negligible = 1e-7;  // change of velocity products [1/s^2] that a second pass would correct: 1e-10 of g in a step
     static constexpr int most_passes = 7;       // more than two where the second finds contacts that do something else
     static constexpr int most_bends = 8;        // corrections of a step that ends beyond a limit on several freedoms
-    static constexpr int most_parts = 64;       // of a step
-    static constexpr int crowd = 20;            // points that touch; more of them
-    static constexpr double crowd_accepts = 1e-4;  // may go this deep before they touch down [m]
-    static constexpr double shortest_part = 1e-2;  // of a step, where it is divided at a touch-down
     static constexpr double most_halves = 32;   // a step whose contacts have no valid solution, or none that its own velocity products lead to, is halved, down to this share
-    static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
 
-    bool same_state(const double* q, const double* v) const {
-        return q_seen_.size() == nq_ && std::equal(q_seen_.begin(), q_seen_.end(), q) && std::equal(v_seen_.begin(), v_seen_.end(), v);
-    }
-    void place_bodies(const double* q) { body_poses<double>(tree_, {q, 0}, poses_.data()); }
-    void look_at(const double* q, const double* v) {
-        place_bodies(q);
-        detector_.look(poses_.data(), margin);
-        touch(q, v);
-    }
-    double speed_of(const Found& f, const BodyMotion* B, const Placement<double>* X) const {
-        return dot(f.normal, velocity_at(f.a, f, B, X) - (f.b >= 0 ? velocity_at(f.b, f, B, X) : f.velocity));
-    }
-    static Vec3<double> velocity_at(int body, const Found& f, const BodyMotion* B, const Placement<double>* X) {
-        const Vec3<double> at = surface_point(f, f.normal, X);
-        const BodyMotion& m = B[body];
-        return X[body].R * m.v + cross(X[body].R * m.w, at - X[body].p);
-    }
-    /// What touches now: what is very near, and what is near and touched before or does not come nearer.
-    void touch(const double* q, const double* v) {
-        bool near = false;
-        for (const Found& f : detector_.found) near |= f.gap <= options.touch;
-        moving_at_end_ = near;
-        if (near) body_motions(tree_, {q, 0}, {v, 0}, motions_.data());
-        for (Found& f : detector_.found) {
-            f.touches = f.gap <= options.accept;
-            if (!f.touches && f.gap <= options.touch) f.touches = detector_.touched[static_cast<std::size_t>(f.key)] || speed_of(f, motions_.data(), poses_.data()) > -impact_speed;
-        }
-        std::fill(detector_.touched.begin(), detector_.touched.end(), 0);
-        for (const Found& f : detector_.found)
-            if (f.touches) detector_.touched[static_cast<std::size_t>(f.key)] = 1;
-        for (std::size_t i = 0; i < scene_.stops.size(); ++i) {
-            const Stop& s = scene_.stops[i];
-            stop_touched_[2 * i] = q[s.iq] - s.lower <= stop_reach, stop_touched_[2 * i + 1] = s.upper - q[s.iq] <= stop_reach;
-        }
-        if (!limits) return;
-        limits->state(q, v, curved_error_.data(), curved_rate_.data());
-        for (std::size_t i = 0; i < curved_error_.size(); ++i) curved_touched_[i] = curved_error_[i] >= -stop_reach;
-    }
-    /// Two solids that touch already may go this deep at another point.
-    double deep_pair() const { return larger(accepted_, 10 * options.accept); }
-    /// A shorter time at which the first new contact touches, or t if nothing went too deep.
-    double first_touch(double t, const double* q) {
-        double best = t;
-        auto consider = [&](double before, double after, double deep) {
-            if (after >= -deep) return;
-            if (!(before > 0)) before = deep;
-            double share = std::isfinite(before) ? before / (before - after) : 0.5;
-            const double time = t * smaller(0.98, larger(0.02, share));
-            best = smaller(best, time);
-        };
-        bool started = false;
-        for (const Found& f : detector_.found) {
-            if (!detector_.touched[static_cast<std::size_t>(f.key)]) {
-                consider(gap_start_[static_cast<std::size_t>(f.key)], f.gap, accepted_);
-            } else if (detector_.of_pair(f) && f.gap < -deep_pair()) {  // two solids that touched already, at another point?
-                if (!started) body_poses<double>(tree_, {q_start_.data(), 0}, poses_start_.data()), started = true;
-                const double before = f.gap + height_over(f, poses_start_.data()) - height_over(f, poses_.data());
-                if (before > options.touch) consider(before, f.gap, accepted_);
-                else if (const double start = gap_start_[static_cast<std::size_t>(f.key)]; start > -deep_pair() && f.gap < start - deep_pair()) consider(-f.gap, f.gap, accepted_);  // other edges met: halve
-            }
-        }
-        for (std::size_t i = 0; i < scene_.stops.size(); ++i) {
-            const Stop& s = scene_.stops[i];
-            if (!stop_touched_[2 * i]) consider(q_start_[static_cast<std::size_t>(s.iq)] - s.lower, q[s.iq] - s.lower, stop_reach);
-            if (!stop_touched_[2 * i + 1]) consider(s.upper - q_start_[static_cast<std::size_t>(s.iq)], s.upper - q[s.iq], stop_reach);
-        }
-        if (limits) limits->state(q, v_start_.data(), curved_error_.data(), curved_unused_.data());
-        for (std::size_t i = 0; i < curved_error_.size(); ++i)
-            if (!curved_touched_[i]) consider(-curved_before_[i], -curved_error_[i], stop_reach);
-        return best;
-    }
-
-    /// Of this state, unless `touch` has found them.
-    void find_motions(const double* q, const double* v) {
-        if (moving_at_end_) return;
-        body_motions(tree_, {q, 0}, {v, 0}, motions_.data());
-        for (std::size_t i = 0; i < poses_.size(); ++i) poses_[i] = motions_[i].X;
-        moving_at_end_ = true;
-    }
-    /// So much touches that to locate touch-downs one by one would never end; unless that is asked for.
-    bool crowded() const {
-        if (options.located >= most_parts) return false;
-        return std::count_if(detector_.found.begin(), detector_.found.end(), [](const Found& f) { return f.touches; }) >= crowd;
-    }
-    /// Marks what will touch within t, see `land`, as its present motion tells; true if anything.
-    bool expect_landings(double t, const double* q, const double* v) {
-        bool any = false;
-        find_motions(q, v);
-        for (Found& f : detector_.found) {
-            if (f.touches || f.material.restitution > 0 || f.gap + t * speed_of(f, motions_.data(), poses_.data()) > -options.accept) continue;
-            f.touches = any = true;
-            detector_.touched[static_cast<std::size_t>(f.key)] = 1;
-        }
-        for (std::size_t i = 0; i < stop_touched_.size(); ++i) {
-            const Stop& s = scene_.stops[i / 2];
-            if (stop_touched_[i] || s.restitution > 0 || (i % 2 ? s.upper - q[s.iq] - t * v[s.iv] : q[s.iq] - s.lower + t * v[s.iv]) > -stop_reach) continue;
-            stop_touched_[i] = any = true;
-        }
-        return any;
-    }
-    /// What touches before the step ends at q, without a touch-down of its own: an impact at the start slows it down so that it
-    /// arrives when the step ends, where it is met at the next one's start. True if all that touches may do so.
-    bool land(const double* q) {
-        auto comes = [&](const Found& f) { return !detector_.touched[static_cast<std::size_t>(f.key)] && f.gap < -accepted_; };
-        for (const Found& f : detector_.found) {
-            if (!comes(f)) continue;
-            bool near = false;
-            for (const Found& before : found_start_) near |= before.key == f.key;
-            if (!near || f.material.restitution > 0) return false;
-        }
-        for (std::size_t i = 0; i < curved_error_.size(); ++i)
-            if (!curved_touched_[i] && curved_error_[i] > stop_reach) return false;
-        auto stops = [&](std::size_t i) {
-            const Stop& s = scene_.stops[i / 2];
-            return !stop_touched_[i] && (i % 2 ? s.upper - q[s.iq] : q[s.iq] - s.lower) < -stop_reach;
-        };
-        for (std::size_t i = 0; i < stop_touched_.size(); ++i)
-            if (stops(i) && scene_.stops[i / 2].restitution > 0) return false;
-        bool any = false;
-        for (std::size_t i = 0; i < stop_touched_.size(); ++i)
-            if (stops(i)) stop_touched_[i] = any = true;
-        for (const Found& f : detector_.found) {
-            if (!comes(f)) continue;
-            for (Found& before : found_start_) before.touches |= before.key == f.key;
-            any = true;
-        }
-        for (const Found& f : found_start_)
-            if (f.touches) detector_.touched[static_cast<std::size_t>(f.key)] = 1;
-        return any;
-    }
-
-    /// A little later than t, where something is about to touch: what is left would be a part too short for its forces to
-    /// tell from the error of the velocities; else t.
-    double almost_touch(double t, double h, const double* q) {
-        double best = t + shortest_part * h;
-        auto consider = [&](double before, double after, double near) {
-            if (after > near && before > after && std::isfinite(before)) best = smaller(best, t + t * after / (before - after));
-        };
-        for (const Found& f : detector_.found)
-            if (!detector_.touched[static_cast<std::size_t>(f.key)]) consider(gap_start_[static_cast<std::size_t>(f.key)], f.gap, options.accept);
-        for (std::size_t i = 0; i < scene_.stops.size(); ++i) {
-            const Stop& s = scene_.stops[i];
-            if (!stop_touched_[2 * i]) consider(q_start_[static_cast<std::size_t>(s.iq)] - s.lower, q[s.iq] - s.lower, stop_reach);
-            if (!stop_touched_[2 * i + 1]) consider(s.upper - q_start_[static_cast<std::size_t>(s.iq)], s.upper - q[s.iq], stop_reach);
-        }
-        return best < t + shortest_part * h ? best : t;
-    }
-
-    /// Patches of what touches, at the bodies' poses X: points of one pair of bodies with one normal.
-    void gather(const Placement<double>* X) {
-        solver_.patch_count = 0;
-        for (const Found& f : detector_.found) {
-            if (!f.touches) continue;
-            const Vec3<double> n = normal_at(f, X), at = surface_point(f, n, X);
-            Patch* patch = nullptr;
-            for (std::size_t i = 0; i < solver_.patch_count && !patch; ++i) {
-                Patch& p = solver_.patches[i];
-                const Vec3<double> z = {p.frame.R.xz, p.frame.R.yz, p.frame.R.zz};
-                if (p.a == f.a && p.b == f.b && (f.b >= 0 || p.link_b == f.link_b) && dot(z, n) > 0.9999) patch = &p;
-            }
-            if (!patch) {
-                if (solver_.patch_count == solver_.patches.size()) solver_.patches.emplace_back();
-                patch = &solver_.patches[solver_.patch_count++];
-                patch->a = f.a, patch->b = f.b, patch->middle = f.middle, patch->moved = f.moved, patch->link_a = f.link_a, patch->link_b = f.link_b, patch->material = f.material;
-                const Vec3<double> t = across(n), s = cross(n, t);
-                patch->frame = {{t.x, s.x, n.x, t.y, s.y, n.y, t.z, s.z, n.z}, at};
-                patch->surface = f.b < 0 ? tmul(patch->frame.R, f.velocity) : Vec3<double>{0, 0, 0};
-                patch->points.clear();
-                std::fill(patch->w, patch->w + 6, 0.0);
-            }
-            const Vec3<double> r = tmul(patch->frame.R, at - patch->frame.p);
-            bool known = false;
-            for (const PatchPoint& c : patch->points) known |= norm(c.x - r.x, c.y - r.y) < 1e-6;
-            if (!known) patch->points.push_back({r.x, r.y, f.gap, f.radius > 0 ? f.radius : f.rim_radius, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0, {0, 0, 0}});
-        }
-        for (std::size_t i = 0; i < solver_.patch_count; ++i) {  // the origin among the points
-            Patch& p = solver_.patches[i];
-            double x = 0, y = 0;
-            for (const PatchPoint& c : p.points) x += c.x, y += c.y;
-            x /= static_cast<double>(p.points.size()), y /= static_cast<double>(p.points.size());
-            for (PatchPoint& c : p.points) c.x -= x, c.y -= y;
-            p.frame.p += p.frame.R * Vec3<double>{x, y, 0};
-            shape_patch(p);
-        }
-    }
-    /// Rows of all contacts, stops and loops at the poses in B; u0 of each.
-    void make_rows(const double* q, const double* v, const BodyMotion* B, const Placement<double>* X) {
-        rows_.clear();
-        for (std::size_t i = 0; i < solver_.patch_count; ++i) {
-            Patch& p = solver_.patches[i];
-            rows_.add_patch(static_cast<int>(i), p.a, p.b, p.frame.p, p.frame.R, q, X);
-            rows_.velocity(rows_.groups.back(), v, p.u0);
-            p.u0[0] -= p.surface.x, p.u0[1] -= p.surface.y, p.u0[2] -= p.surface.z;
-            // what velocity products add to the relative acceleration, of the centres of round surfaces
-            const double radius = p.points[0].radius;
-            Vec3<double> lin{0, 0, 0}, ang{0, 0, 0};
-            const Vec3<double> n = {p.frame.R.xz, p.frame.R.yz, p.frame.R.zz}, at = p.frame.p + n * radius;
-            for (int end : {p.a, p.b}) {
-                if (end < 0) continue;
-                const BodyMotion& m = B[end];
-                const double sign = end == p.a ? 1.0 : -1.0;
-                const Vec3<double> w = X[end].R * m.w, alpha = X[end].R * m.alpha, arm = at - X[end].p;
-                lin += (X[end].R * m.a + cross(alpha, arm) + cross(w, cross(w, arm))) * sign;
-                ang += alpha * sign;
-            }
-            lin += cross(n, ang) * radius;  // of the point below the centre
-            if (p.b >= 0) {  // seen from b, which turns
-                const Vec3<double> w = X[p.b].R * B[p.b].w, w_a = X[p.a].R * B[p.a].w, u = p.frame.R * Vec3<double>{p.u0[0], p.u0[1], p.u0[2]};
-                const Vec3<double> w_n = cross(w, n);
-                lin -= cross(w, u) * 2.0 + (cross(w, cross(w_a, n)) + cross(w_a, w_n) - cross(w, w_n) * 2.0) * radius;  // the point of a round surface goes round it
-            }
-            const Vec3<double> l = tmul(p.frame.R, lin), a = tmul(p.frame.R, ang);
-            p.bias[0] = l.x, p.bias[1] = l.y, p.bias[2] = l.z, p.bias[3] = a.x, p.bias[4] = a.y, p.bias[5] = a.z;
-        }
-        solver_.stops.clear();
-        for (std::size_t i = 0; i < scene_.stops.size(); ++i) {
-            const Stop& s = scene_.stops[i];
-            for (int side = 0; side < 2; ++side) {
-                if (!stop_touched_[2 * i + static_cast<std::size_t>(side)]) continue;
-                const double sign = side ? -1.0 : 1.0;
-                rows_.add_stop(static_cast<int>(solver_.stops.size()), body_of_[static_cast<std::size_t>(s.iv)], s.iv, sign);
-                solver_.stops.push_back({static_cast<int>(i), sign, 0, sign * v[s.iv], false, 0, 0});
-            }
-        }
-        add_curved_stops(q, v);
-        if (!loops) return;
-        loops->jacobian(q, v, loop_H_.data(), loop_rate_.data(), loop_error_.data());
-        for (int l = 0; l < loops->loops(); ++l) {
-            int count;
-            const int* bodies = loops->bodies(l, &count);
-            if (loops->rows(l) > 0) rows_.add_rows(l, loops->rows(l), bodies, count, loop_H_.data() + static_cast<std::size_t>(solver_.loop_row[static_cast<std::size_t>(l)]) * nv_);
-        }
-    }
-    /// Limits on several freedoms that touch: rows that point inside.
-    void add_curved_stops(const double* q, const double* v) {
-        if (!std::any_of(curved_touched_.begin(), curved_touched_.end(), [](char touched) { return touched; })) return;
-        limits->jacobian(q, v, curved_H_.data(), curved_product_.data(), curved_unused_.data());
-        for (double& h : curved_H_) h = -h;
-        for (std::size_t i = 0; i < curved_touched_.size(); ++i) {
-            if (!curved_touched_[i]) continue;
-            int count;
-            const int* bodies = limits->bodies(static_cast<int>(i), &count);
-            rows_.add_rows(0, 1, bodies, count, curved_H_.data() + i * nv_);
-            Group& g = rows_.groups.back();
-            g.kind = GroupKind::stop, g.index = static_cast<int>(solver_.stops.size());
-            double u0[most_rows];
-            rows_.velocity(g, v, u0);
-            solver_.stops.push_back({static_cast<int>(scene_.stops.size() + i), 1.0, 0, u0[0], false, 0, 0});
-        }
-    }
     /// Limits on several freedoms bend over a step: where one that pushes ends beyond, it must push more. True if any does.
     bool straighten(double t) {
         bool again = false, known = false;
@@ -416,14 +149,6 @@ private:
     double restitution_of(const StopState& s) const {
         const auto i = static_cast<std::size_t>(s.stop), plain = scene_.stops.size();
         return i < plain ? scene_.stops[i].restitution : scene_.curved[i - plain].restitution;
-    }
-    void prepare_loops() {
-        solver_.loop_row.clear();
-        int n = 0;
-        for (int l = 0; l < loops->loops(); ++l) solver_.loop_row.push_back(n), n += loops->rows(l);
-        const auto rows = static_cast<std::size_t>(n);
-        loop_H_.resize(rows * nv_), loop_rate_.resize(rows), loop_error_.resize(rows);
-        solver_.loop_target.resize(rows), solver_.loop_w.assign(rows, 0.0);
     }
     void smooth(double t, double h, const double* q, const double* v, const double* tau, const double* external, const double* gravity, double* q_new, double* v_new) {
         const Vec3<double> g = read3(gravity);
@@ -643,28 +368,14 @@ private:
         for (const StopState& s : solver_.stops) stop_force_[static_cast<std::size_t>(s.stop)] += s.sign * s.w / h;
     }
 
-    const Tree& tree_;
-    const ContactScene& scene_;
-    Detector detector_;
-    RowSystem rows_;
-    ContactSolver solver_;
-    std::size_t nv_, nq_;
-    Vec<Placement<double>> poses_, poses_start_;
-    Vec<BodyMotion> motions_;
     Vec<RneaBody<double>> rnea_;
     InertiaResponse inertia_;
-    Vec<double> bias_, free_, scratch_, v_new_, v_mean_, q_mid_, q_new_, q_start_, v_start_, gap_start_;
+    Vec<double> bias_, free_, scratch_, v_new_, v_mean_, q_mid_, q_new_;
     Expectation expectation_;
     Vec<double> stop_force_;
-    Vec<double> loop_H_, loop_rate_, loop_error_;
-    Vec<int> body_of_;
-    Vec<char> stop_touched_, curved_touched_;
-    Vec<double> curved_error_, curved_before_, curved_rate_, curved_product_, curved_H_, curved_unused_;  // of limits on several freedoms
     Vec<TraceEntry> trace_;
-    Vec<Found> found_start_;
-    Vec<double> q_seen_, v_seen_;
-    bool moving_at_end_ = false, passes_agree_ = true;
-    double g_ = 9.81, h_ = 1, elapsed_ = 0, landing_ = 0, accepted_ = 0;
+    bool passes_agree_ = true;
+    double g_ = 9.81, h_ = 1, elapsed_ = 0, landing_ = 0;
 };
 
 UKEMI_END

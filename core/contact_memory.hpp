@@ -1,0 +1,67 @@
+// What contacts, joint stops and loops did in the last step: the first hypotheses of the next one, and the forces it starts from.
+#pragma once
+#include "contact_island.hpp"
+
+UKEMI_BEGIN
+
+class ContactMemory {
+public:
+    /// A contact: its hypothesis, its points (`count` of `points`) and its wrench in the world.
+    struct Contact {
+        int a, b;
+        Grip grip;
+        Shape2 kind;
+        int i, j, pivot;
+        bool example;
+        int count;
+        std::size_t first;
+        Vec3<double> at, force, moment;
+    };
+    struct Stop { int stop; double sign, w; };
+
+    void keep(const IslandSystem& system, double duration) {
+        contacts_.clear(), stops_.clear(), points_.clear();
+        for (std::size_t i = 0; i < system.patch_count; ++i) {
+            const Patch& p = system.patches[i];
+            contacts_.push_back({p.link_a, p.link_b, p.grip, p.kind, p.i, p.j, p.pivot, p.example && p.grip == Grip::stick, static_cast<int>(p.points.size()), points_.size(), p.frame.p,
+                                 p.frame.R * Vec3<double>{p.w[0], p.w[1], p.w[2]}, p.frame.R * Vec3<double>{p.w[3], p.w[4], p.w[5]}});
+            points_.insert(points_.end(), p.points.begin(), p.points.end());
+        }
+        for (const StopState& s : system.stops) stops_.push_back({s.stop, s.sign, s.w});
+        loops_ = system.loop_w;
+        duration_ = duration;
+    }
+    /// Impulses as they would be over a step of another duration.
+    void scale_to(double duration) {
+        const double scale = duration / duration_;
+        if (scale == 1) return;
+        for (Contact& c : contacts_) c.force = c.force * scale, c.moment = c.moment * scale;
+        for (PatchPoint& c : points_) c.fx *= scale, c.fy *= scale, c.pressure *= scale;
+        for (Stop& s : stops_) s.w *= scale;
+        for (double& w : loops_) w *= scale;
+        duration_ = duration;
+    }
+
+    /// nullptr: it did not touch.
+    const Contact* of(const Patch& p) const {
+        for (const Contact& c : contacts_)
+            if (c.a == p.link_a && c.b == p.link_b) return &c;
+        return nullptr;
+    }
+    const Stop* of(const StopState& state) const {
+        for (const Stop& s : stops_)
+            if (s.stop == state.stop && s.sign == state.sign) return &s;
+        return nullptr;
+    }
+    const PatchPoint& point(const Contact& c, std::size_t i) const { return points_[c.first + i]; }
+    const Vec<double>& loops() const { return loops_; }
+
+private:
+    Vec<Contact> contacts_;
+    Vec<Stop> stops_;
+    Vec<PatchPoint> points_;
+    Vec<double> loops_;
+    double duration_ = 1;
+};
+
+UKEMI_END
