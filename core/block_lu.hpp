@@ -49,47 +49,64 @@ public:
             }
             begin_.push_back(static_cast<int>(later_.size()));
         }
-        place_.resize(square());
+        place_.resize(square()), targets_.clear();
         int count = 0;
-        for (std::size_t i = 0; i < square(); ++i)
-            if (pattern_[i]) place_[i] = count++;
-        values_.resize(static_cast<std::size_t>(count * size * size));
+        for (std::size_t p = 0; p < order_.size(); ++p) {  // what a pivot meets stands together: its own block, those beside it, those below it
+            const int k = order_[p];
+            const int *first = later_.data() + begin_[p], *last = later_.data() + begin_[p + 1];
+            place_[at(k, k)] = count++;
+            for (const int* j = first; j != last; ++j) place_[at(k, *j)] = count++;
+            for (const int* i = first; i != last; ++i) place_[at(*i, k)] = count++;
+        }
+        for (std::size_t p = 0; p < order_.size(); ++p)
+            for (int a = begin_[p]; a < begin_[p + 1]; ++a)
+                for (int b = begin_[p]; b < begin_[p + 1]; ++b) targets_.push_back(place_[at(later_[static_cast<std::size_t>(a)], later_[static_cast<std::size_t>(b)])]);
+        values_.resize(static_cast<std::size_t>(count));
     }
     /// The unit matrix.
     void set_unit() {
-        std::fill(values_.begin(), values_.end(), 0.0);
+        std::fill(values_.begin(), values_.end(), Block{});
         for (int i = 0; i < n_; ++i)
             for (int k = 0; k < size; ++k) block(i, i)[k * size + k] = 1;
     }
     /// A block, row by row; only where the pattern has one.
-    double* block(int i, int j) { return values_.data() + place_[at(i, j)] * size * size; }
+    double* block(int i, int j) { return values_[static_cast<std::size_t>(place_[at(i, j)])].x; }
 
     /// In place; false where a block on the diagonal has no inverse.
     bool factor() {
-        double product[size * size];
+        const int* to = targets_.data();
+        Block* pivot = values_.data();
         for (std::size_t p = 0; p < order_.size(); ++p) {
-            const int k = order_[p];
-            if (!invert(block(k, k))) return false;
-            for (int a = begin_[p]; a < begin_[p + 1]; ++a) {
-                const int i = later_[static_cast<std::size_t>(a)];
-                double* L = block(i, k);
-                std::fill(product, product + size * size, 0.0);
-                subtract_product(L, block(k, k), product);
-                for (int e = 0; e < size * size; ++e) L[e] = -product[e];
-                for (int b = begin_[p]; b < begin_[p + 1]; ++b) subtract_product(L, block(k, later_[static_cast<std::size_t>(b)]), block(i, later_[static_cast<std::size_t>(b)]));
+            const int m = begin_[p + 1] - begin_[p];
+            const Block* beside = pivot + 1;
+            Block* below = pivot + 1 + m;
+            if (!invert(pivot->x)) return false;
+            for (int a = 0; a < m; ++a, to += m) {
+                Block factor{};
+                subtract_products<1>(below[a].x, pivot, {&factor});
+                for (double& x : factor.x) x = -x;
+                below[a] = factor;
+                int b = 0;
+                for (; b + 1 < m; b += 2) subtract_products<2>(factor.x, beside + b, {&values_[static_cast<std::size_t>(to[b])], &values_[static_cast<std::size_t>(to[b + 1])]});
+                if (b < m) subtract_products<1>(factor.x, beside + b, {&values_[static_cast<std::size_t>(to[b])]});
             }
+            pivot += 1 + 2 * m;
         }
         return true;
     }
-    void solve(double* b) {
-        for (std::size_t p = 0; p < order_.size(); ++p)
-            for (int a = begin_[p]; a < begin_[p + 1]; ++a) subtract_times(block(later_[static_cast<std::size_t>(a)], order_[p]), b + order_[p] * size, b + later_[static_cast<std::size_t>(a)] * size);
+    void solve(double* b) const {
+        const Block* pivot = values_.data();
+        for (std::size_t p = 0; p < order_.size(); ++p) {
+            const int m = begin_[p + 1] - begin_[p], *later = later_.data() + begin_[p];
+            for (int a = 0; a < m; ++a) subtract_times(pivot[1 + m + a].x, b + order_[p] * size, b + later[a] * size);
+            pivot += 1 + 2 * m;
+        }
         for (std::size_t p = order_.size(); p-- > 0;) {
-            const int k = order_[p];
-            double* x = b + k * size;
-            for (int a = begin_[p]; a < begin_[p + 1]; ++a) subtract_times(block(k, later_[static_cast<std::size_t>(a)]), b + later_[static_cast<std::size_t>(a)] * size, x);
-            double y[size] = {};
-            subtract_times(block(k, k), x, y);
+            const int m = begin_[p + 1] - begin_[p], *later = later_.data() + begin_[p];
+            pivot -= 1 + 2 * m;
+            double *x = b + order_[p] * size, y[size] = {};
+            for (int a = 0; a < m; ++a) subtract_times(pivot[1 + a].x, b + later[a] * size, x);
+            subtract_times(pivot->x, x, y);
             for (int i = 0; i < size; ++i) x[i] = -y[i];
         }
     }
@@ -97,14 +114,18 @@ public:
 private:
     std::size_t square() const { return static_cast<std::size_t>(n_) * static_cast<std::size_t>(n_); }
     std::size_t at(int i, int j) const { return static_cast<std::size_t>(i) * static_cast<std::size_t>(n_) + static_cast<std::size_t>(j); }
-    /// C -= A B
-    UKEMI_INLINE static void subtract_product(const double* A, const double* B, double* C) {
-        Four b[size], c;
-        for (int s = 0; s < size; ++s) load(b[s], B + s * size);
+    struct alignas(64) Block { double x[size * size]; };
+    template <int count> struct Targets { Block* block[count]; };
+    /// C -= A B, of blocks B side by side
+    template <int count> UKEMI_INLINE static void subtract_products(const double* A, const Block* B, const Targets<count>& C) {
+        Four b[count][size], c[count];
+        for (int k = 0; k < count; ++k)
+            for (int s = 0; s < size; ++s) load(b[k][s], B[k].x + s * size);
         for (int r = 0; r < size; ++r) {
-            load(c, C + r * size);
-            for (int s = 0; s < size; ++s) c -= b[s] * A[r * size + s];
-            store(c, C + r * size);
+            for (int k = 0; k < count; ++k) load(c[k], C.block[k]->x + r * size);
+            for (int s = 0; s < size; ++s)
+                for (int k = 0; k < count; ++k) c[k] -= b[k][s] * A[r * size + s];
+            for (int k = 0; k < count; ++k) store(c[k], C.block[k]->x + r * size);
         }
     }
     /// y -= A x
@@ -147,7 +168,8 @@ private:
     int n_ = 0;
     Vec<char> pattern_;
     Vec<int> place_, order_, later_, begin_, left_, degree_;
-    Vec<double> values_;
+    Vec<int> targets_;  // of the products of each pivot
+    Vec<Block> values_;
 };
 
 UKEMI_END
