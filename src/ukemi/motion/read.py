@@ -25,10 +25,12 @@ def read_motion(
     skeleton: str | os.PathLike[str] | None = None,
     static: str | os.PathLike[str] | None = None,
 ) -> Clip:
-    """A clip from a motion file: .bvh, .amc with its .asf, .npz, markers (.c3d, .trc), or DeepMimic's .json or .txt.
+    """A clip from a motion file: .bvh, .amc with its .asf, .npz, markers (.c3d, .trc), coordinates of OpenSim (.mot,
+    .sto) with their .osim, or DeepMimic's .json or .txt.
 
     Markers become a skeleton between joint centres (`ukemi.motion.marker_clip`); `ukemi.motion.markers` gives them as
-    they are, with what force plates measured. `ukemi.motion.tables` reads OpenSim's tables (.mot, .sto).
+    they are, with what force plates measured. Coordinates become the bodies of their model (`ukemi.motion.opensim`);
+    `ukemi.motion.tables` reads any table of OpenSim as it is.
 
     Args:
         path: the file.
@@ -37,7 +39,8 @@ def read_motion(
         up: ``"y"`` or ``"z"``; by default the axis along which the body is longest.
         rest_pose: whether frame 0 is an added rest pose: ``"drop"`` it, ``"keep"`` it, or find out (``"auto"``).
         fps: frames per second, where the file does not say it (AMC: 120) or says it wrongly.
-        skeleton: the .asf file of an .amc; by default the one beside it with its name or subject number.
+        skeleton: the .asf file of an .amc; by default the one beside it with its name or subject number. The .osim of
+            a .mot or .sto; by default the only one beside it.
         static: a standing trial (.c3d, .trc) with markers on knees and ankles, where the motion has none there.
 
     Raises:
@@ -75,8 +78,13 @@ def read_motion(
         from ukemi.motion.deepmimic import read_deepmimic
 
         return read_deepmimic(file, rate)
-    hint = "; ukemi.motion.tables.read_table reads what is in it" if extension in (".mot", ".sto") else ""
-    raise InvalidInputError(f"{file}: expected a motion file that ends in .bvh, .amc, .npz, .c3d, .trc or .json{hint}")
+    if extension in (".mot", ".sto"):
+        from ukemi.motion.opensim import read_coordinates
+
+        return read_coordinates(file, skeleton, fps=rate)
+    raise InvalidInputError(
+        f"{file}: expected a motion file that ends in .bvh, .amc, .npz, .c3d, .trc, .mot, .sto or .json"
+    )
 
 
 def _unit(unit: str | float | None) -> float | None:
