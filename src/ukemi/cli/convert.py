@@ -20,7 +20,9 @@ def convert(
     up: Annotated[str | None, typer.Option(help="Which axis of the source is up: y or z; default by the body.")] = None,
     rest_pose: Annotated[str, typer.Option(help="Frame 0 as an added rest pose: auto, keep or drop.")] = "auto",
     fps: Annotated[float | None, typer.Option(help="Frames per second of the source, if it does not say.")] = None,
-    skeleton: Annotated[Path | None, typer.Option(help="The .asf of an .amc; default the one beside it.")] = None,
+    skeleton: Annotated[
+        Path | None, typer.Option(help="The .asf of an .amc, the .osim of a .mot; default the one beside it.")
+    ] = None,
     static: Annotated[Path | None, typer.Option(help="A standing trial with more markers, for .c3d and .trc.")] = None,
     rate: Annotated[float | None, typer.Option(help="Sample anew at so many frames per second.")] = None,
     start: Annotated[float | None, typer.Option(help="Leave out what is before (s).")] = None,

@@ -19,7 +19,8 @@ from ukemi.report.filter_files import write_all
 
 def filter_command(
     file: Annotated[
-        Path | None, typer.Argument(help="A motion: .bvh, .amc, .npz. Without one: a walk of our own.")
+        Path | None,
+        typer.Argument(help="A motion: .bvh, .amc, .npz, .c3d, .trc, .mot. Without one: a walk of our own."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for motion, torques, ground forces and report.")] = Path("out"),
     model: Annotated[
@@ -34,6 +35,9 @@ def filter_command(
     height: Annotated[float | None, typer.Option(help="Of the person (m); default by the bones.")] = None,
     pace: Annotated[
         float | None, typer.Option(help="Share of the file's frame rate; default 1, or what it must be to stand.")
+    ] = None,
+    skeleton: Annotated[
+        Path | None, typer.Option(help="The .osim of a .mot or .sto, the .asf of an .amc; default the one beside it.")
     ] = None,
     animation: Annotated[bool, typer.Option(help="Whether motion.gif is drawn.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
@@ -57,8 +61,10 @@ def filter_command(
       ukemi filter jump.amc --preview inf            planned as a whole before it is filtered
 
       ukemi filter walk.bvh --model human28          on another body
+
+      ukemi filter walk_ik.mot --skeleton walker.osim --mass 72.6 --belt -1.1   coordinates of OpenSim, on a treadmill
     """
-    clip = walk() if file is None else read_motion(file)
+    clip = walk() if file is None else read_motion(file, skeleton=skeleton)
     a = np.deg2rad(slope)
     along = belt * np.array([np.cos(a), 0.0, np.sin(a)])
     ground = Ground(normal=(-np.sin(a), 0.0, np.cos(a)), friction=friction, velocity=along)

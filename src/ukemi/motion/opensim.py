@@ -33,9 +33,7 @@ STATE = re.compile(r".*/([^/]+)/value")
 LIMBS = ("humerus", "radius", "hand")
 
 
-def read_coordinates(
-    path: str | Path, skeleton: str | Path | None = None, *, fps: float | None = None
-) -> Clip:
+def read_coordinates(path: str | Path, skeleton: str | Path | None = None, *, fps: float | None = None) -> Clip:
     """A clip from a .mot or .sto file with coordinates; ``skeleton``: its .osim, by default the only one beside it.
 
     Raises:
@@ -47,7 +45,9 @@ def read_coordinates(
     osim = read_parts(read_xml(found), Diagnostics(found))
     values = coordinate_values(osim, table, file)
     if len([joint for joint in osim.joints if joint.parent == GROUND]) > 1:
-        raise FileFormatError(found, None, "several bodies stand on the ground: expected one, from which all others hang")
+        raise FileFormatError(
+            found, None, "several bodies stand on the ground: expected one, from which all others hang"
+        )
     clip = _clip(osim, values, table.fps if fps is None else fps, file.stem)
     return _with_head_and_arms(clip, found)
 
@@ -96,7 +96,9 @@ def joint_coordinates(model: Model, path: str | Path) -> tuple[Array, Array]:
     columns = {match[1] if (match := STATE.fullmatch(name)) else name: k for k, name in enumerate(table.names)}
     joints = {link.joint_name: link for link in model.links if link.joint.nq == 1}
     if not set(columns) & set(joints):
-        raise FileFormatError(file, None, f"no column is a joint of {model!r}; columns are {', '.join(table.names[:6])}")
+        raise FileFormatError(
+            file, None, f"no column is a joint of {model!r}; columns are {', '.join(table.names[:6])}"
+        )
     q = np.tile(model.neutral(), (len(table), 1))
     for name, link in joints.items():
         if name in columns:
@@ -179,21 +181,23 @@ def _with_head_and_arms(clip: Clip, model: Path) -> Clip:
     table = DE_LEVA["male"].segments
     scale = 0.5 * sum(bones) / (table["thigh"].length + table["shank"].length)
     hips = np.mean([s.offsets[j] for j in (legs[0], legs[3]) if j is not None], axis=0)
-    trunk = sum(table[f"{part}_trunk"].length for part in ("lower", "middle", "upper")) * scale
-    neck = hips + (0, 0, trunk) - s.offsets[torso]
+    trunk = sum(table[f"{part}_trunk"].length for part in ("lower", "middle", "upper"))
+    up = np.array((0.0, 0.0, scale))
+    neck = hips + trunk * up - s.offsets[torso]
     arms = {side: lower.get(f"humerus_{side}") for side in "rl"}
     if None not in arms.values():
         neck[2] = np.mean([s.offsets[j][2] for j in arms.values() if j is not None])
     added: list[tuple[str, int, Array]] = []
     if not any(re.search("head|skull|neck", name) for name in lower):
-        added.append(("head", torso, neck + (0, 0, 0.06 * scale)))
+        added.append(("head", torso, neck + 0.06 * up))
     for side, sign in (("r", -1.0), ("l", 1.0)):
         if any(re.search(rf"(hand|humerus)\w*_{side}$", name) for name in lower):
             continue
-        shoulder = neck + (0, sign * SHOULDER_HALF_WIDTH * DE_LEVA["male"].height * scale, 0)
-        above, places = torso, (shoulder, (0, 0, -table["upper_arm"].length * scale), (0, 0, -table["forearm"].length * scale))
+        shoulder = neck + sign * SHOULDER_HALF_WIDTH * DE_LEVA["male"].height * scale * np.eye(3)[1]
+        places = (shoulder, -table["upper_arm"].length * up, -table["forearm"].length * up)
+        above = torso
         for bone, place in zip(LIMBS, places, strict=True):
-            added.append((f"{bone}_{side}", above, np.array(place, dtype=np.float64)))
+            added.append((f"{bone}_{side}", above, place))
             above = len(s) + len(added) - 1
     if not added:
         return clip

@@ -81,7 +81,7 @@ def read_motion(
     if extension in (".mot", ".sto"):
         from ukemi.motion.opensim import read_coordinates
 
-        return read_coordinates(file, skeleton, fps=rate)
+        return read_coordinates(file, None if skeleton is None else Path(skeleton), fps=rate)
     raise InvalidInputError(
         f"{file}: expected a motion file that ends in .bvh, .amc, .npz, .c3d, .trc, .mot, .sto or .json"
     )

@@ -33,6 +33,8 @@ Z_UP = turned(np.eye(3)[0], np.pi / 2)
 #: A polynomial stands for a spline over the coordinate's range, or over this much where it has none.
 SPAN = (-1.0, 1.0)
 POWERS = 4
+#: Less than this is rounding [m, rad].
+EXACT = 1e-9
 
 
 def read_osim(root: Element, diagnostics: Diagnostics, base: Joint | None = None) -> Description:
@@ -87,7 +89,13 @@ class _Links:
                 slope, intercept = axis.function.line
                 with located(joint.element, f"coordinate {coordinate.name!r}"):
                     limits = coordinate.range if coordinate.clamped else None
-                    moving.append((at @ _motion(axis, intercept), kind(np.sign(slope) * axis.along, limits=limits), coordinate.name))
+                    moving.append(
+                        (
+                            at @ _motion(axis, intercept),
+                            kind(np.sign(slope) * axis.along, limits=limits),
+                            coordinate.name,
+                        )
+                    )
                 if coordinate.locked:
                     self.couplings.append(Coupling(coordinate.name, None, 0.0, coordinate.default))
             else:
@@ -136,10 +144,11 @@ class _Links:
         c = np.polynomial.Polynomial.fit(x, y, POWERS).convert().coef
         c = np.concatenate([c, np.zeros(POWERS + 1 - len(c))])
         off = float(np.abs(np.polynomial.polynomial.polyval(x, c) - y).max())
-        self.diagnostics.warn(
-            f"functions that are not straight become polynomials of degree {POWERS}",
-            example=f"{follower} of {leader.name}, off by at most {off:.2g}",
-        )
+        if off > EXACT:
+            self.diagnostics.warn(
+                f"functions that are not straight become polynomials of degree {POWERS}",
+                example=f"{follower} of {leader.name}, off by at most {off:.2g}",
+            )
         return Coupling(follower, leader.name, float(c[1]), float(c[0]), tuple(float(k) for k in c[2:]))
 
 

@@ -61,7 +61,7 @@ def _read(element: Element) -> Function:
         coefficients = floats(element, "coefficients")
         if len(coefficients) <= 2:
             return Function.straight(*(float(c) for c in (0.0, *coefficients)[-2:]))
-        return Function(lambda x: np.polyval(coefficients, x))
+        return Function(lambda x: np.asarray(np.polyval(coefficients, x), dtype=np.float64))
     if element.tag == "MultiplierFunction":
         inner = read_function(element)
         if inner is None:
@@ -91,7 +91,7 @@ def _bends(x: Array, y: Array) -> Array:
         second = np.diff(slopes) / (x[2:] - x[:-2])
         third = np.diff(second) / (x[3:] - x[:-3])
         b[0], b[-1] = 6 * h[0] * third[0], 6 * h[-1] * third[-1]
-    return np.linalg.solve(A, b)
+    return np.asarray(np.linalg.solve(A, b), dtype=np.float64)
 
 
 def _pieces(at: Array, x: Array, y: Array, bends: Array) -> Array:

@@ -209,7 +209,9 @@ def _end(joint: Element, owned: Mapping[str, Element], path: str) -> tuple[str, 
     """The body of a frame and the frame's pose on it."""
     name = _last(path)
     if not name:
-        raise joint.error(f"joint {joint.attributes['name']!r}: expected <socket_parent_frame> and <socket_child_frame>")
+        raise joint.error(
+            f"joint {joint.attributes['name']!r}: expected <socket_parent_frame> and <socket_child_frame>"
+        )
     if name not in owned:
         return name, Pose()
     frame = owned[name]
@@ -267,13 +269,14 @@ def _ordered(osim: Osim, elements: Mapping[str, Element], joints: list[OsimJoint
                 what = UnknownNameError("body", end, osim.bodies)
                 raise joint.element.error(f"joint {joint.name!r}: {what}")
         if joint.child == GROUND or joint.child in by_child:
-            raise joint.element.error(f"joint {joint.name!r}: {joint.child!r} hangs on another joint: loops are not read")
+            raise joint.element.error(
+                f"joint {joint.name!r}: {joint.child!r} hangs on another joint: loops are not read"
+            )
         by_child[joint.child] = joint
         for coordinate in joint.coordinates:
             if coordinate.name in seen:
-                raise joint.element.error(
-                    f"coordinate {coordinate.name!r} of joint {joint.name!r}: the name is taken by {seen[coordinate.name]!r}"
-                )
+                other = seen[coordinate.name]
+                raise joint.element.error(f"joint {joint.name!r}: {coordinate.name!r} is a coordinate of {other!r} too")
             seen[coordinate.name] = joint.name
     for name in osim.bodies:
         if name not in by_child:
@@ -308,7 +311,9 @@ def _constraint(element: Element, osim: Osim, diagnostics: Diagnostics) -> None:
         return
     function = read_function(element) if element.tag == "CoordinateCouplerConstraint" else None
     if function is None:
-        diagnostics.warn(f"constraints of kind {element.tag[:80]} are left out", element, element.attributes.get("name", ""))
+        diagnostics.warn(
+            f"constraints of kind {element.tag[:80]} are left out", element, element.attributes.get("name", "")
+        )
         return
     follower, leaders = word_of(element, "dependent_coordinate_name"), words_of(element, "independent_coordinate_names")
     for name in (follower, *leaders):
