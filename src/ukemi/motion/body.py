@@ -13,6 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ukemi.errors import InvalidInputError, UnknownNameError
+from ukemi.model.kinds import name_pairs
 from ukemi.motion.clip import Skeleton
 
 SIDES = ("left", "right")
@@ -60,7 +61,7 @@ def body_parts(skeleton: Skeleton, parts: Mapping[str, str] | None = None) -> di
     Raises:
         InvalidInputError: no joint looks like a foot, hand or head, or the limbs do not meet in a body.
     """
-    given = {} if parts is None else dict(parts)
+    given = name_pairs("parts", parts)
     for part in given:
         if part not in PARTS:
             raise UnknownNameError("body part", part, PARTS)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import positive
+from ukemi.model.kinds import choice, of_kind, path_of
 
 if TYPE_CHECKING:
     from ukemi.motion.clip import Clip
@@ -51,10 +52,8 @@ def read_motion(
         raise InvalidInputError(f"read_motion: expected a path, got {path!r}")
     file = Path(path)
     scale = _unit(unit)
-    if up not in (None, "y", "z"):
-        raise InvalidInputError(f"up: expected 'y' or 'z', got {up!r}")
-    if rest_pose not in REST_POSES:
-        raise InvalidInputError(f"rest_pose: expected one of {', '.join(REST_POSES)}, got {rest_pose!r}")
+    choice("up", up, (None, "y", "z"))
+    choice("rest_pose", rest_pose, REST_POSES)
     rate = None if fps is None else positive("fps", fps)
     extension = file.suffix.lower()
     if extension == ".bvh":
@@ -105,7 +104,10 @@ def write_motion(clip: Clip, path: str | os.PathLike[str]) -> Path:
     .bvh: in its own layout, unchanged motions to the last digit. .npz: everything, exactly. .csv: places of joints that
     move and all rotations (w, x, y, z) over time. .trc: places of all joints as markers, for OpenSim.
     """
-    file = Path(path)
+    from ukemi.motion.clip import Clip
+
+    of_kind("write_motion", clip, Clip)
+    file = path_of("write_motion", path)
     extension = file.suffix.lower()
     if extension == ".bvh":
         from ukemi.motion.bvh_writer import write_bvh

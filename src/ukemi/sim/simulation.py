@@ -18,6 +18,7 @@ from ukemi.dynamics.kinematics import link_poses
 from ukemi.dynamics.wrenches import Wrenches, on_links
 from ukemi.errors import InvalidInputError, SimulationError, SingularError, UkemiError
 from ukemi.model.arrays import Array, numbers, positive
+from ukemi.model.kinds import truth
 from ukemi.sim.events import advance_with_events
 from ukemi.sim.limits import LimitKeeper
 from ukemi.sim.recording import Recording
@@ -149,8 +150,8 @@ class Simulation:
             SingularError: a joint that moves no inertia.
             SimulationError: the state left the finite numbers; it carries the last good one.
         """
-        if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
-            raise InvalidInputError(f"steps: expected a whole number, got {steps!r}")
+        if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or not 0 <= steps <= MOST_STEPS:
+            raise InvalidInputError(f"steps: expected a whole number up to {MOST_STEPS:g}, got {steps!r:.100}")
         control = self._lasting(control)
         self.world.tau = self._torques(control)
         self._follow_structure()
@@ -285,12 +286,13 @@ class Simulation:
             SimulationError: the state left the finite numbers; it carries the last good one, and the recording so far.
         """
         world = self.world
+        show = truth("progress", progress)
         samples = _samples(positive("duration", duration), self.dt, every)
         log = _Log(self, len(samples) + 1)
         start, done = world.time, 0
         lasting = self._lasting(control)
         try:
-            with _bar(progress, samples.sum()) as advance:
+            with _bar(show, samples.sum()) as advance:
                 world.tau = self._torques(lasting)
                 log.note()
                 for steps in samples:

@@ -11,6 +11,7 @@ from ukemi.contact.scene import Pair, Scene
 from ukemi.contact.terrain import Piece, Surface, Terrain, pieces
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
+from ukemi.model.kinds import of_kind
 from ukemi.sim.connection import LinkHandle
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 #: A start deeper inside something than this is refused [m].
 DEEP = 1e-3
+#: `World.separate` takes no more.
+MOST_ROUNDS = 100_000
 #: Forces of a state from which no step has been made are the means over a step of this length [s].
 FIRST_STEP = 1e-3
 
@@ -163,6 +166,8 @@ class Touching:
         First along the normals of the deepest contacts; what is left after so many rounds, such as figures that stand
         in one place, goes up in as many more: of two figures the higher one.
         """
+        if of_kind("separate: rounds", rounds, int, "a whole number") > MOST_ROUNDS:
+            raise InvalidInputError(f"separate: rounds: expected at most {MOST_ROUNDS}, got {rounds!r:.100}")
         scene = self.scene()
         up = -self.gravity / (np.linalg.norm(self.gravity) or 1.0)
         for k in range(2 * rounds):
