@@ -25,7 +25,7 @@ from ukemi.model.readers.diagnostics import Diagnostics, located
 from ukemi.model.readers.mjcf_names import unused
 from ukemi.model.readers.osim_functions import Function
 from ukemi.model.readers.osim_parts import GROUND, Axis, Coordinate, Osim, OsimJoint, read_parts
-from ukemi.model.readers.osim_text import turned
+from ukemi.model.readers.osim_text import floats, turned
 from ukemi.model.readers.xmltree import Element
 
 #: OpenSim's ground in the world: y becomes z, z becomes -y.
@@ -58,6 +58,8 @@ def read_osim(root: Element, diagnostics: Diagnostics, base: Joint | None = None
     description.couplings += maker.couplings
     for follower, function, leader in osim.couplers:
         description.couplings.append(maker.coupling(follower, function, osim.coordinates[leader]))
+    x, y, z = floats(osim.element, "gravity", 3, (0.0, -9.80665, 0.0))
+    description.gravity = (float(x), float(-z), float(y))
     for name, (body, at) in osim.markers.items():
         description.landmarks[name] = Landmark(body, at)
     return description
