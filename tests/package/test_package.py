@@ -29,6 +29,7 @@ ROOMS = [
     "sim",
     "dynamics_filter",
     "report",
+    "viewer",
     "cli",
 ]
 #: sim asks report for a progress bar, late and only when wanted; a recording is drawn by report
