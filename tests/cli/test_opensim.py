@@ -22,3 +22,12 @@ def test_info_shows_models_and_tables(tmp_path: Path) -> None:
     content = json.loads(done.stdout)
     assert (content["rows"], content["columns"], content["in_degrees"]) == (3, ["hinge"], True)
     assert "angles in degrees: hinge" in CliRunner().invoke(app, ["info", str(table)]).stdout
+
+
+def test_convert_takes_its_target_either_way(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "m.mot", 0.1 * np.arange(3), {"hinge": [1.0, 2, 3]})
+    target = tmp_path / "m.csv"
+    assert CliRunner().invoke(app, ["convert", str(table), "--out", str(target)]).exit_code == 0
+    assert target.read_text().startswith("time,hinge")
+    for wrong in ([], [str(target), "--out", str(target)]):
+        assert "expected one target" in str(CliRunner().invoke(app, ["convert", str(table), *wrong]).exception)

@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
+from ukemi.errors import InvalidInputError
 from ukemi.motion.convert import convert as convert_file
 
 
 def convert(
     source: Annotated[Path, typer.Argument(help=".bvh, .amc, .npz, .c3d, .trc, .mot, .sto or .csv.")],
-    target: Annotated[Path, typer.Argument(help=".bvh, .npz, .csv, .trc, .mot or .sto.")],
+    target: Annotated[Path | None, typer.Argument(help=".bvh, .npz, .csv, .trc, .mot or .sto.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The target, for those who name it so.")] = None,
     unit: Annotated[
         str | None, typer.Option(help="Of lengths in the source: m, cm, mm, inch, foot, cmu; default by body size.")
     ] = None,
@@ -37,9 +39,13 @@ def convert(
 
       ukemi convert trial.c3d trial_grf.mot
     """
+    if (target is None) == (out is None):
+        raise InvalidInputError("convert: expected one target, as the second argument or with --out")
+    written = target or out
+    assert written is not None
     done = convert_file(
         source,
-        target,
+        written,
         rate=rate,
         start=start,
         end=end,
@@ -50,8 +56,8 @@ def convert(
         skeleton=skeleton,
         static=static,
     )
-    summary = {"source": str(source), "target": str(target), **done}
+    summary = {"source": str(source), "target": str(written), **done}
     if as_json:
         typer.echo(json.dumps(summary))
         return
-    typer.echo(f"{target}: " + ", ".join(f"{key} {value}" for key, value in done.items()))
+    typer.echo(f"{written}: " + ", ".join(f"{key} {value}" for key, value in done.items()))
