@@ -30,8 +30,8 @@ from ukemi.model.readers.xmltree import Element
 
 #: OpenSim's ground in the world: y becomes z, z becomes -y.
 Z_UP = turned(np.eye(3)[0], np.pi / 2)
-#: A polynomial stands for a spline over the coordinate's range, or over this much where it has none.
-SPAN = (-1.0, 1.0)
+#: A polynomial stands for a function over the coordinate's range and between its knots, or within this.
+WIDEST = (-np.pi, np.pi)
 POWERS = 4
 #: Less than this is rounding [m, rad].
 EXACT = 1e-9
@@ -140,7 +140,7 @@ class _Links:
         """The follower as a polynomial of the leader."""
         if function.line is not None:
             return Coupling(follower, leader.name, *function.line)
-        lower, upper = SPAN if leader.range is None or leader.range[0] == leader.range[1] else leader.range
+        lower, upper = _both(leader.range, function.span or WIDEST)
         x = 0.5 * (lower + upper) - 0.5 * (upper - lower) * np.cos(np.linspace(0, np.pi, 201))
         y = function(x)
         c = np.polynomial.Polynomial.fit(x, y, POWERS).convert().coef
@@ -152,6 +152,12 @@ class _Links:
                 example=f"{follower} of {leader.name}, off by at most {off:.2g}",
             )
         return Coupling(follower, leader.name, float(c[1]), float(c[0]), tuple(float(k) for k in c[2:]))
+
+
+def _both(range_: tuple[float, float] | None, span: tuple[float, float]) -> tuple[float, float]:
+    """Where a coordinate goes and its function says something; files write -99999.9 for no limit."""
+    lower, upper = span if range_ is None else (max(range_[0], span[0]), min(range_[1], span[1]))
+    return (lower, upper) if lower < upper else span
 
 
 def _motion(axis: Axis, amount: float) -> Pose:

@@ -17,10 +17,12 @@ KINDS = ("Constant", "LinearFunction", "PolynomialFunction", "PiecewiseLinearFun
 
 @dataclass(frozen=True)
 class Function:
-    """A function of arrays; ``line``: (slope, intercept) if it is a straight one."""
+    """A function of arrays; ``line``: (slope, intercept) if it is a straight one; ``span``: between its first and last
+    knot, if it has any."""
 
     values: Callable[[Array], Array]
     line: tuple[float, float] | None = None
+    span: tuple[float, float] | None = None
 
     @classmethod
     def straight(cls, slope: float, intercept: float) -> Function:
@@ -32,7 +34,7 @@ class Function:
     def times(self, factor: float) -> Function:
         if self.line is not None:
             return Function.straight(factor * self.line[0], factor * self.line[1])
-        return Function(lambda x: factor * self.values(x))
+        return Function(lambda x: factor * self.values(x), span=self.span)
 
 
 def read_function(parent: Element) -> Function | None:
@@ -70,10 +72,10 @@ def _read(element: Element) -> Function:
     x, y = floats(element, "x"), floats(element, "y")
     if len(x) != len(y) or len(x) < 2 or (np.diff(x) <= 0).any():
         raise element.error(f"<{element.tag}>: expected as many y as x, at least two, and x that grow")
-    if len(x) == 2 or element.tag == "PiecewiseLinearFunction":
-        return Function(lambda at: _pieces(np.asarray(at, dtype=np.float64), x, y, np.zeros(len(x))))
-    bends = _bends(x, y)
-    return Function(lambda at: _pieces(np.asarray(at, dtype=np.float64), x, y, bends))
+    straight = len(x) == 2 or element.tag == "PiecewiseLinearFunction"
+    bends = np.zeros(len(x)) if straight else _bends(x, y)
+    span = (float(x[0]), float(x[-1]))
+    return Function(lambda at: _pieces(np.asarray(at, dtype=np.float64), x, y, bends), span=span)
 
 
 def _bends(x: Array, y: Array) -> Array:
