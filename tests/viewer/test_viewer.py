@@ -20,7 +20,7 @@ from ukemi.motion.clip import Clip, Skeleton
 from ukemi.motion.synthesis import walk
 from ukemi.viewer.meshes import Mesh, bone_mesh, shape_mesh
 from ukemi.viewer.page import write_page
-from ukemi.viewer.stage import stage_of_clip, stage_of_model, stage_of_recording
+from ukemi.viewer.stage import stage_of_clip, stage_of_model, stage_of_recording, stage_of_result
 
 TILTED = uk.Pose((1.0, 2.0, 3.0), (0.5, 0.5, -0.5, 0.5))
 
@@ -114,6 +114,16 @@ def test_what_is_no_person_shows_its_bones() -> None:
     np.testing.assert_allclose(stage.parts[1].poses[:, :, 3], [(0, 0, 0.5)] * 3)
     with pytest.raises(uk.InvalidInputError, match="no shapes and no bones"):
         stage_of_model(uk.Builder("empty").build())
+
+
+def test_a_filtered_motion_stands_on_its_arrows() -> None:
+    result = uk.filter_motion(walk(1.0), mass=70.0)
+    stage = stage_of_result(result)
+    assert len(stage.forces) == len(stage.time)
+    total = np.array([f[:, 5].sum() for f in stage.forces])
+    # over a whole step of the walk the ground carries the body; the first and last sixtieth are cut by the mean
+    assert np.mean(total[2:-2]) == pytest.approx(70 * 9.81, rel=0.1)
+    assert all((np.abs(f[:, 2]) < 0.02).all() for f in stage.forces)  # where the soles are: on the floor
 
 
 def view(*arguments: str) -> Any:

@@ -15,6 +15,8 @@ from ukemi.dynamics_filter.clip import Interrupted, filter_motion
 from ukemi.motion.read import read_motion, write_motion
 from ukemi.motion.synthesis import walk
 from ukemi.report.filter_files import write_all
+from ukemi.viewer.page import write_page
+from ukemi.viewer.stage import stage_of_clip, stage_of_result
 
 
 def filter_command(
@@ -44,7 +46,8 @@ def filter_command(
 ) -> None:
     """Filters a motion: feet that stand, ground forces that push, torques that fit.
 
-    Open report.html first; beside it are motion.bvh, states.npz, torques.csv, ground_forces.csv, .mot and motion.gif.
+    Open report.html first; beside it are motion.bvh, states.npz, torques.csv, ground_forces.csv, .mot, motion.gif, and
+    view.html: the motion with its forces, beside what came in, from all sides.
 
     A figure that falls says when. Ctrl-C keeps what was done.
 
@@ -87,6 +90,10 @@ def filter_command(
         typer.echo(f"stopped at {result.time[-1]:.2f} s: what was done until then is in {out}", err=True)
     try:
         files = write_all(result, out, animation=animation)
+        made = stage_of_result(result)
+        files["view"] = str(
+            write_page([made, stage_of_clip(clip).moved((0.0, 1.2, 0.0))], out / "view.html", title=clip.name)
+        )
     except KeyboardInterrupt:
         typer.echo(f"stopped while results were written: those in {out} are whole but for the newest", err=True)
         raise typer.Exit(130) from None

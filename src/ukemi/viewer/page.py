@@ -49,6 +49,7 @@ def _packed(stage: Stage) -> dict[str, object]:
         "parts": [
             {
                 "name": part.name,
+                "still": part.still,
                 "colour": [int(part.colour[k : k + 2], 16) / 255 for k in (1, 3, 5)],
                 "corners": _text(part.mesh[0]),
                 "normals": _text(part.mesh[1]),
