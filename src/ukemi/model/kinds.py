@@ -41,7 +41,8 @@ def name_pairs(name: str, x: Mapping[str, str] | None) -> dict[str, str]:
 def choice(name: str, x: object, known: Iterable[Any]) -> None:
     """Refuses what is none of these."""
     if not isinstance(x, str | int | np.integer | None) or x not in tuple(known):
-        raise InvalidInputError(f"{name}: expected one of {', '.join(map(str, known))}, got {x!r:.100}")
+        *most, last = (repr(k) for k in known if k is not None)
+        raise InvalidInputError(f"{name}: expected {', '.join(most)} or {last}, got {x!r:.100}")
 
 
 def truth(name: str, x: object) -> bool:
