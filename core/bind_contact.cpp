@@ -87,7 +87,7 @@ struct PyContacts {
     std::unique_ptr<ChainRows> rows, limit_rows;
     std::unique_ptr<ContactEngine> engine;
 
-    PyContacts(nb::object t, nb::list solids, nb::list planes, nb::list fields, nb::list pairs, nb::list stops, nb::object closed, nb::object limits, const std::vector<double>& restitution)
+    PyContacts(nb::object t, nb::list solids, nb::list planes, nb::list fields, nb::list pairs, nb::list stops, nb::object closed, nb::object limits, const std::vector<double>& restitution, nb::list on_ground)
         : owner(t), closed_owner(closed), limits_owner(limits), tree(&nb::cast<const Tree&>(t)) {
         for (nb::handle item : solids) {
             const auto [link, report, radius, core, faces, edges, rim_radius, rim] = nb::cast<std::tuple<int, int, double, nb::object, nb::object, nb::object, double, nb::object>>(item);
@@ -105,6 +105,13 @@ struct PyContacts {
             scene.fields.push_back({x0, y0, dx, dy, static_cast<int>(z.dim(0)), static_cast<int>(z.dim(1)), {z.data(), z.data() + z.size()}, vector_of("velocity", velocity), material(m)});
         }
         const int count = static_cast<int>(scene.solids.size());
+        for (nb::handle item : on_ground) {
+            const auto [i, m] = nb::cast<std::tuple<int, nb::object>>(item);
+            if (i < 0 || i >= count) throw InputError("InvalidInputError", "on_ground: expected the number of a solid");
+            Solid& solid = scene.solids[static_cast<std::size_t>(i)];
+            if (m.is_none()) solid.through_ground = true;
+            else solid.own_ground = true, solid.on_ground = material(m);
+        }
         for (nb::handle item : pairs) {
             const auto [a, b, velocity, m] = nb::cast<std::tuple<int, int, nb::object, nb::object>>(item);
             if (a < 0 || b < 0 || a >= count || b >= count || scene.solids[static_cast<std::size_t>(a)].body < 0) throw InputError("InvalidInputError", "pair: expected two solids, the first on a body");
@@ -250,8 +257,8 @@ struct PyContacts {
 
 void bind_contact(nb::module_& m) {
     nb::class_<PyContacts>(m, "Contacts", "Moves a tree that touches: contacts, impacts and joint stops.")
-        .def(nb::init<nb::object, nb::list, nb::list, nb::list, nb::list, nb::list, nb::object, nb::object, const std::vector<double>&>(), nb::arg("tree"), nb::arg("solids"), nb::arg("planes"), nb::arg("fields"), nb::arg("pairs"), nb::arg("stops"),
-             nb::arg("closed").none(), nb::arg("limits").none() = nb::none(), nb::arg("restitution") = std::vector<double>())
+        .def(nb::init<nb::object, nb::list, nb::list, nb::list, nb::list, nb::list, nb::object, nb::object, const std::vector<double>&, nb::list>(), nb::arg("tree"), nb::arg("solids"), nb::arg("planes"), nb::arg("fields"), nb::arg("pairs"), nb::arg("stops"),
+             nb::arg("closed").none(), nb::arg("limits").none() = nb::none(), nb::arg("restitution") = std::vector<double>(), nb::arg("on_ground") = nb::list())
         .def("advance", &PyContacts::advance, nb::arg("q").none(), nb::arg("v").none(), nb::arg("dt"), nb::arg("steps"), nb::arg("tau").none(), nb::arg("external").none(), nb::arg("gravity").none())
         .def("look", &PyContacts::look, nb::arg("q").none(), nb::arg("v").none())
         .def_prop_rw("by_bodies", [](const PyContacts& c) { return c.engine->by_bodies(); }, [](PyContacts& c, bool by_bodies) { c.engine->choose_by_bodies(by_bodies); })

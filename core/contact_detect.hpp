@@ -88,7 +88,7 @@ public:
         const int surfaces = static_cast<int>(scene_.planes.size() + scene_.fields.size());
         for (std::size_t s = 0; s < scene_.solids.size(); ++s) {
             const Solid& solid = scene_.solids[s];
-            if (solid.body < 0 || surfaces == 0) continue;
+            if (solid.body < 0 || surfaces == 0 || solid.through_ground) continue;
             const Placement<double>& P = X[solid.body];
             const Vec3<double> centre = place(P, solid.centre);
             const int features = static_cast<int>(solid.core.size()) + 2;
@@ -140,7 +140,7 @@ private:
     }
     void add(const Solid& solid, const Vec3<double>& local, double radius, const Vec3<double>& normal, double g, int key, double margin, int surface, const Material& m, const Vec3<double>& velocity, double rim_radius = 0, const Vec3<double>& rim_axis = {0, 0, 0}) {
         gap[static_cast<std::size_t>(key)] = g;
-        if (g < margin) found.push_back({key, solid.body, -1, solid.link, -1 - surface, surface, local, radius, rim_radius, rim_axis, normal, {}, {}, false, g, m, velocity, false});
+        if (g < margin) found.push_back({key, solid.body, -1, solid.link, -1 - surface, surface, local, radius, rim_radius, rim_axis, normal, {}, {}, false, g, solid.own_ground ? solid.on_ground : m, velocity, false});
     }
     void against_plane(const Solid& s, const Placement<double>& P, const Vec3<double>& n, double d, int key, double margin, int surface, const Material& m, const Vec3<double>& velocity) {
         const Vec3<double> n_b = tmul(P.R, n);

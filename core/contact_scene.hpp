@@ -8,6 +8,7 @@
 
 namespace ukemi {
 
+struct Material { double mu_s, mu_d, restitution; };
 /// A convex solid: the hull of `core` (points in the body's coordinates) swept by a sphere of `radius`.
 struct Solid {
     int body;                           ///< -1: stands in the world
@@ -20,8 +21,10 @@ struct Solid {
     double reach;                       ///< the ball's radius
     double rim_radius;                  ///< positive: a cylinder, whose rims are round
     Vec3<double> rim[2];                ///< centres of its rims
+    bool through_ground = false;        ///< planes and height fields do not hold it
+    bool own_ground = false;            ///< it touches them as `on_ground` says, not as they do
+    Material on_ground{};
 };
-struct Material { double mu_s, mu_d, restitution; };
 /// A half space n . x <= d that moves along itself, or a height field over x, y.
 struct Plane { Vec3<double> normal; double offset; Vec3<double> velocity; Material material; };
 struct HeightField {

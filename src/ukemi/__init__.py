@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from ukemi import particles
-from ukemi._core import set_threads, threads
+from ukemi._core import threads
 from ukemi.chain.inverse import Task
 from ukemi.chain.virtual import Directions, Spring
 from ukemi.contact.conditions import Condition
@@ -18,6 +18,7 @@ from ukemi.dynamics.impulse import Impact, Touch, contact_forces, impact, impuls
 from ukemi.dynamics.inverse import bias, inverse_dynamics
 from ukemi.dynamics.kinematics import center_of_mass, difference, integrate, jacobian, jacobian_rate, link_poses
 from ukemi.dynamics.momentum import energy, kinetic_energy, momentum, potential_energy
+from ukemi.dynamics.threads import set_threads
 from ukemi.errors import (
     FileFormatError,
     InvalidInputError,

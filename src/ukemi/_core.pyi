@@ -148,6 +148,7 @@ class Contacts:
         closed: ClosedChain | None,
         limits: ClosedChain | None = None,
         restitution: Sequence[float] = (),
+        on_ground: list[Any] = ...,
     ) -> None: ...
     @property
     def by_bodies(self) -> bool: ...

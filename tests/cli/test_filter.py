@@ -36,7 +36,15 @@ def test_filter_writes_everything_and_prints_one_object(short_walk: Path, tmp_pa
     assert done.exit_code == 0, done.output
     summary = json.loads(done.stdout)
     assert set(summary) >= KEYS
-    for name in ("motion.bvh", "states.npz", "torques.csv", "ground_forces.csv", "ground_forces.mot", "motion.gif"):
+    for name in (
+        "motion.bvh",
+        "states.npz",
+        "torques.csv",
+        "ground_forces.csv",
+        "ground_forces.mot",
+        "motion.gif",
+        "view.html",
+    ):
         assert (tmp_path / "out" / name).stat().st_size > 0
     page = (tmp_path / "out" / "report.html").read_text()
     assert "http" not in page  # everything is in the page

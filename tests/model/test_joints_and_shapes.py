@@ -34,7 +34,7 @@ from ukemi.model.shapes import Shape
         (lambda: uk.Capsule(0.1, float("nan")), "Capsule.length"),
         (lambda: uk.ConvexMesh([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)]), "flat"),
         (lambda: uk.ConvexMesh([(0, 0, 0)]), "n >= 4"),
-        (lambda: uk.human(29), "dof 16, 28 or 40"),
+        (lambda: uk.human(29), "dof: expected 16, 28 or 40"),
         (lambda: uk.human(28, height=-1), "height"),
         (lambda: uk.human(28, sex="robot"), "'male' or 'female'"),  # type: ignore[arg-type]
     ],

@@ -29,6 +29,8 @@ def actuated_freedoms(model: Model, actuated: Sequence[str | int] | None) -> lis
     for item in actuated:
         if isinstance(item, int | np.integer) and 0 <= item < model.nv:
             found.append(int(item))
+        elif not isinstance(item, str):
+            raise UnknownNameError("joint", item, model.joint_names)
         elif item in names:
             found.append(names.index(str(item)))
         elif item in model.joint_names:

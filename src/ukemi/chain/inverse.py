@@ -12,6 +12,7 @@ from ukemi.chain.freedoms import actuated_freedoms, coordinate_names
 from ukemi.dynamics.kinematics import jacobian, jacobian_rate
 from ukemi.errors import InvalidInputError, SingularError
 from ukemi.model.arrays import Array, numbers
+from ukemi.model.kinds import items_of, of_kind
 from ukemi.model.model import Model
 
 #: An equation left open by more than this share of the largest term contradicts the others.
@@ -86,6 +87,8 @@ def solve_mixture(
     Where the given leave room, accelerations and torques are the least (pseudo-inverse); where they contradict each
     other, the error names which.
     """
+    for what, given in (("accelerations", accelerations), ("torques", torques)):
+        of_kind(what, given, Mapping, "{joint: number}")  # type: ignore[type-abstract]
     names = coordinate_names(model)
     drives = actuated_freedoms(model, actuated)
     nv, rows, na = model.nv, len(H_C), len(drives)
@@ -109,9 +112,10 @@ def solve_mixture(
             blocks.append(one(nv + rows + drives.index(i)))
             rhs.append(numbers(f"torque of {names[i]}", value, ()).reshape(1))
             labels.append(f"torque of {names[i]}")
-    for task in tasks:
-        pick = list(task.directions)
-        if not set(pick) <= set(range(6)):
+    for task in items_of("tasks", tasks, "tasks such as Task('hand', (0, 0, 1))"):
+        of_kind("tasks", task, Task)
+        pick = list(items_of(f"task on {task.link}", task.directions, "directions from 0 to 5"))
+        if not all(isinstance(k, int | np.integer) and 0 <= k < 6 for k in pick):
             raise InvalidInputError(f"task on {task.link}: expected directions from 0 to 5, got {pick}")
         wanted = numbers(f"task on {task.link}", task.acceleration, (len(pick),))
         J = jacobian(model, q, task.link, task.point)[pick]

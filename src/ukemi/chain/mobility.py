@@ -179,7 +179,7 @@ def _indices(chosen: Sequence[str | int], labels: list[str]) -> list[int]:
     for item in chosen:
         if isinstance(item, int | np.integer) and 0 <= item < len(labels):
             found.append(int(item))
-        elif item in labels:
+        elif isinstance(item, str) and item in labels:
             found.append(labels.index(str(item)))
         else:
             group = [i for i, label in enumerate(labels) if label.startswith(f"{item}[")]

@@ -13,6 +13,7 @@ from ukemi.cli.convert import convert
 from ukemi.cli.filter import filter_command
 from ukemi.cli.info import info
 from ukemi.cli.simulate import simulate
+from ukemi.cli.view import view
 from ukemi.errors import UkemiError
 
 app = typer.Typer(
@@ -27,6 +28,7 @@ app.command("convert")(convert)
 app.command("filter")(filter_command)
 app.command("info")(info)
 app.command("simulate")(simulate)
+app.command("view")(view)
 app.add_typer(bench)
 
 

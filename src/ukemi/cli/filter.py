@@ -15,11 +15,14 @@ from ukemi.dynamics_filter.clip import Interrupted, filter_motion
 from ukemi.motion.read import read_motion, write_motion
 from ukemi.motion.synthesis import walk
 from ukemi.report.filter_files import write_all
+from ukemi.viewer.page import write_page
+from ukemi.viewer.stage import stage_of_clip, stage_of_result
 
 
 def filter_command(
     file: Annotated[
-        Path | None, typer.Argument(help="A motion: .bvh, .amc, .npz. Without one: a walk of our own.")
+        Path | None,
+        typer.Argument(help="A motion: .bvh, .amc, .npz, .c3d, .trc, .mot. Without one: a walk of our own."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for motion, torques, ground forces and report.")] = Path("out"),
     model: Annotated[
@@ -35,12 +38,16 @@ def filter_command(
     pace: Annotated[
         float | None, typer.Option(help="Share of the file's frame rate; default 1, or what it must be to stand.")
     ] = None,
+    skeleton: Annotated[
+        Path | None, typer.Option(help="The .osim of a .mot or .sto, the .asf of an .amc; default the one beside it.")
+    ] = None,
     animation: Annotated[bool, typer.Option(help="Whether motion.gif is drawn.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Filters a motion: feet that stand, ground forces that push, torques that fit.
 
-    Open report.html first; beside it are motion.bvh, states.npz, torques.csv, ground_forces.csv, .mot and motion.gif.
+    Open report.html first; beside it are motion.bvh, states.npz, torques.csv, ground_forces.csv, .mot, motion.gif, and
+    view.html: the motion with its forces, beside what came in, from all sides.
 
     A figure that falls says when. Ctrl-C keeps what was done.
 
@@ -57,8 +64,10 @@ def filter_command(
       ukemi filter jump.amc --preview inf            planned as a whole before it is filtered
 
       ukemi filter walk.bvh --model human28          on another body
+
+      ukemi filter walk_ik.mot --skeleton walker.osim --mass 72.6 --belt -1.1   coordinates of OpenSim, on a treadmill
     """
-    clip = walk() if file is None else read_motion(file)
+    clip = walk() if file is None else read_motion(file, skeleton=skeleton)
     a = np.deg2rad(slope)
     along = belt * np.array([np.cos(a), 0.0, np.sin(a)])
     ground = Ground(normal=(-np.sin(a), 0.0, np.cos(a)), friction=friction, velocity=along)
@@ -81,6 +90,10 @@ def filter_command(
         typer.echo(f"stopped at {result.time[-1]:.2f} s: what was done until then is in {out}", err=True)
     try:
         files = write_all(result, out, animation=animation)
+        made = stage_of_result(result)
+        files["view"] = str(
+            write_page([made, stage_of_clip(clip).moved((0.0, 1.2, 0.0))], out / "view.html", title=clip.name)
+        )
     except KeyboardInterrupt:
         typer.echo(f"stopped while results were written: those in {out} are whole but for the newest", err=True)
         raise typer.Exit(130) from None

@@ -12,18 +12,22 @@ from rich.tree import Tree
 
 from ukemi.errors import InvalidInputError
 from ukemi.motion.clip import Clip
-from ukemi.motion.convert import CLIPS, MARKERS
+from ukemi.motion.convert import CLIPS, MARKERS, TABLES
 from ukemi.motion.figure import figure_from_clip
 from ukemi.motion.foot_lock import contact_anchors
 from ukemi.motion.footfalls import Contacts, foot_measures, footfalls, runs, sole_points
 from ukemi.motion.markers import Markers, read_markers
 from ukemi.motion.read import read_motion
+from ukemi.motion.tables import Table, read_table
 
-MOTIONS = (*CLIPS, *MARKERS)
+MOTIONS = (*CLIPS, *MARKERS, *TABLES)
 
 
-def motion_summary(path: str) -> tuple[dict[str, Any], Clip | Markers]:
+def motion_summary(path: str) -> tuple[dict[str, Any], Clip | Markers | Table]:
     """What `ukemi info --json` prints of a motion, and the motion."""
+    if Path(path).suffix.lower() in TABLES:
+        table = read_table(path)
+        return _of_table(Path(path).stem, table), table
     if Path(path).suffix.lower() in MARKERS:
         markers = read_markers(path)
         return _of_markers(markers), markers
@@ -42,6 +46,19 @@ def _of_markers(markers: Markers) -> dict[str, Any]:
         "missing": markers.missing,
         "plates": 0 if plates is None else len(plates.names),
         "largest_vertical_force": None if plates is None else float(plates.force[..., 2].max()),
+    }
+
+
+def _of_table(name: str, table: Table) -> dict[str, Any]:
+    return {
+        "name": name,
+        "kind": "table",
+        "rows": len(table),
+        "fps": table.fps,
+        "start": float(table.time[0]),
+        "end": float(table.time[-1]),
+        "in_degrees": table.in_degrees,
+        "columns": list(table.names),
     }
 
 
@@ -85,7 +102,12 @@ def _of_clip(clip: Clip) -> dict[str, Any]:
     }
 
 
-def show_motion(console: Console, summary: dict[str, Any], motion: Clip | Markers) -> None:
+def show_motion(console: Console, summary: dict[str, Any], motion: Clip | Markers | Table) -> None:
+    if isinstance(motion, Table):
+        unit = "degrees" if motion.in_degrees else "radians"
+        console.print(f"[bold]{escape(summary['name'])}[/bold]: {len(motion)} rows at {motion.fps:g} a second")
+        console.print(f"{summary['start']:g} to {summary['end']:g} s, angles in {unit}: {', '.join(motion.names)}")
+        return
     console.print(f"[bold]{escape(motion.name)}[/bold]: {len(motion)} frames at {motion.fps:g} fps")
     if isinstance(motion, Markers):
         console.print(f"{len(motion.names)} markers, {100 * motion.missing:.1f} % not seen: {', '.join(motion.names)}")

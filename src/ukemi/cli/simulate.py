@@ -1,4 +1,4 @@
-"""``ukemi simulate``: run a model without contact and look at it."""
+"""``ukemi simulate``: run a model through the air or onto the ground, and look at it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from ukemi.cli.figures import open_model
+from ukemi.contact.terrain import Ground
 from ukemi.dynamics.momentum import momentum
 from ukemi.errors import InvalidInputError
 from ukemi.model.joints import Free
@@ -28,20 +29,34 @@ def simulate(
     integrator: Annotated[str, typer.Option(help="semi-implicit, implicit, rk4 or adaptive.")] = "rk4",
     out: Annotated[Path, typer.Option(help="Folder for recording.npz and strip.png.")] = Path("out"),
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    ground: Annotated[bool, typer.Option("--ground", help="Put a floor under it.")] = False,
+    friction: Annotated[float, typer.Option(help="Of the ground.")] = 0.8,
+    slope: Annotated[float, typer.Option(help="Of the ground along x (degrees), positive uphill.")] = 0.0,
     limp: Annotated[bool, typer.Option(help="No torques: the joints hang loose.")] = False,
 ) -> None:
-    """Run a model through the air and draw it.
+    """Run a model and draw it.
 
     A figure is thrown up, tucks, spins faster and opens again; any other model starts in its zero pose and moves under
-    gravity. Nothing is touched: contact comes with the ground.
+    the gravity of its file. With --ground it lands: shapes touch the floor and each other; what begins inside the
+    floor is lifted out of it.
 
-    Example: ukemi simulate human40 --time 1 --out jump
+    Examples:
+
+      ukemi simulate human40 --time 1 --out jump
+
+      ukemi simulate human28 --ground --limp --time 2
+
+      ukemi simulate humanoid.xml --ground --slope 10 --friction 0.3
     """
     model = open_model(file)
     figure = bool(model.links) and isinstance(model.links[0].joint, Free) and "left_sole" in model.landmarks
-    world = World()
+    world = World() if model.gravity is None else World(gravity=model.gravity)
     q, v = thrown(model) if figure else (model.neutral(), np.zeros(model.nv))
     world.add(model, q=q, v=v)
+    if ground:
+        a = np.deg2rad(slope)
+        world.terrain = Ground(normal=(-np.sin(a), 0.0, np.cos(a)), friction=friction)
+        world.separate()
     control: Control | None = Tuck(model) if figure and not limp else None
     recording = Simulation(world, dt, cast(IntegratorName, integrator)).run(time, control, progress=not as_json)
     out.mkdir(parents=True, exist_ok=True)
@@ -52,7 +67,7 @@ def simulate(
         )
     except InvalidInputError:  # a model without shapes has nothing to draw
         picture = None
-    summary = _summary(model, recording, saved, picture)
+    summary = _summary(model, recording, saved, picture, ground)
     if as_json:
         typer.echo(json.dumps(summary))
         return
@@ -60,7 +75,7 @@ def simulate(
         typer.echo(f"{key.replace('_', ' '):32s} {value}")
 
 
-def _summary(model: Model, recording: Recording, saved: Path, picture: Path | None) -> dict[str, object]:
+def _summary(model: Model, recording: Recording, saved: Path, picture: Path | None, ground: bool) -> dict[str, object]:
     h = momentum(model, recording.q, recording.v)
     drift = np.abs(h[:, 3:] - h[0, 3:]).max()
     free = bool(model.links) and isinstance(model.links[0].joint, Free)
@@ -70,7 +85,8 @@ def _summary(model: Model, recording: Recording, saved: Path, picture: Path | No
         "samples": len(recording),
         "energy_start_J": float(recording.energy[0]),
         "energy_end_J": float(recording.energy[-1]),
-        **({"angular_momentum_drift": float(drift)} if free else {}),
+        **({"angular_momentum_drift": float(drift)} if free and not ground else {}),
+        **({"touches_at_the_end": [list(c.links) for c in recording.contacts[-1]]} if ground else {}),
         "largest_torque_Nm": float(np.abs(recording.tau).max(initial=0.0)),
         "recording": str(saved),
         "picture": None if picture is None else str(picture),

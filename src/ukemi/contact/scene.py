@@ -14,6 +14,8 @@ from ukemi.contact.conditions import Check, Condition
 from ukemi.contact.reports import Certificate, Contact, ContactReport, Trial, contact
 from ukemi.contact.solids import Solid, solid
 from ukemi.contact.terrain import Ground, HeightField, Piece, Solids, Surface
+from ukemi.errors import InvalidInputError
+from ukemi.model.description import WORLD
 from ukemi.model.model import Link, Model
 
 #: Links of one figure that are nearer than this in its zero pose never count as touching [m].
@@ -39,7 +41,10 @@ class Scene:
         closed: _core.ClosedChain | None = None,
         limits: bool = True,
     ) -> None:
-        """``apart``: pairs of links that never touch. ``between``: shapes touch each other, not the terrain alone."""
+        """``apart``: pairs of links that never touch. ``between``: shapes touch each other, not the terrain alone.
+
+        In pairs, ``WORLD`` is the terrain, whatever it is made of.
+        """
         self.model = model
         solids, links = _solids_of(model)
         self.terrain_names: tuple[str, ...] = tuple(_names(pieces))
@@ -61,10 +66,17 @@ class Scene:
             for shape in piece.shapes:
                 solids.append(solid(shape, -1, -1 - len(planes) - len(fields) - len(wall_surfaces)))
                 wall_surfaces.append(piece)
-        pairs = [
-            (i, moving + k, np.asarray(piece.velocity), piece.surface.material)
+        ground = [frozenset((WORLD, link.name)) for link in links]
+        _check_one_surface(links, [surfaces.get(pair) for pair in ground], ground, apart)
+        on_ground = [
+            (i, None if ground[i] in apart else surfaces[ground[i]].material)
             for i in range(moving)
-            if _moves(links[i])
+            if ground[i] in apart or ground[i] in surfaces
+        ]
+        pairs = [
+            (i, moving + k, np.asarray(piece.velocity), surfaces.get(ground[i], piece.surface).material)
+            for i in range(moving)
+            if _moves(links[i]) and ground[i] not in apart
             for k, piece in enumerate(wall_surfaces)
         ]
         if between:
@@ -80,7 +92,9 @@ class Scene:
         rows = _core.ClosedChain(model.tree, [], [limit.row for limit in curved]) if curved else None
         restitution = [limit.restitution for limit in curved]
         stops = stops_of(model) if limits else []
-        self.engine = _core.Contacts(model.tree, solids, planes, fields, pairs, stops, closed, rows, restitution)
+        self.engine = _core.Contacts(
+            model.tree, solids, planes, fields, pairs, stops, closed, rows, restitution, on_ground
+        )
 
     def reactions(self) -> dict[str, float]:
         """{limit: generalized force} of the joint limits that pushed in the last step, along the limit [N m, N]."""
@@ -121,6 +135,26 @@ def _solids_of(model: Model) -> tuple[list[Solid], list[Link]]:
 def _moves(link: Link | None) -> bool:
     """Not fixed to the world, neither itself nor through others."""
     return link is not None and (link.joint.nv > 0 or _moves(link.parent))
+
+
+def _check_one_surface(
+    links: list[Link], own: list[Surface | None], ground: list[Pair], apart: Collection[Pair]
+) -> None:
+    """Links fixed to each other touch the ground as one body, with one surface."""
+    first: dict[str, int] = {}
+    for i, link in enumerate(links):
+        if ground[i] in apart:
+            continue
+        carrier = link
+        while carrier.joint.nv == 0 and carrier.parent is not None:
+            carrier = carrier.parent
+        other = first.setdefault(carrier.name, i)
+        a, b = own[i], own[other]
+        if (None if a is None else a.material) != (None if b is None else b.material):
+            raise InvalidInputError(
+                f"set_surface: {links[other].name!r} and {link.name!r} are fixed to each other and touch the ground as "
+                "one: expected one surface for both"
+            )
 
 
 def _pairs(solids: list[Solid], links: list[Link], never: Collection[Pair]) -> Iterator[tuple[int, int]]:

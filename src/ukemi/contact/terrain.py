@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import numbers, positive
+from ukemi.model.kinds import items_of, of_kind
 from ukemi.model.pose import Pose
 from ukemi.model.shapes import Box, Shape
 
@@ -102,11 +103,16 @@ class Solids:
     velocity: ArrayLike = (0, 0, 0)
 
     def __post_init__(self) -> None:
-        shapes = tuple(self.shapes)
+        shapes = items_of("Solids.shapes", self.shapes, "shapes")
         if not shapes or not all(isinstance(s, Shape) for s in shapes):
             raise InvalidInputError(f"Solids.shapes: expected shapes, got {self.shapes!r:.100}")
+        of_kind("Solids.surface", self.surface, Surface)
         object.__setattr__(self, "shapes", shapes)
         object.__setattr__(self, "velocity", numbers("Solids.velocity", self.velocity, (3,)))
+
+
+#: More steps than any staircase has (the Niesen's: 11 674).
+MOST_STEPS = 20_000
 
 
 def stairs(
@@ -119,15 +125,15 @@ def stairs(
     surface: Surface | None = None,
 ) -> Solids:
     """Steps that go up along x from ``start``, each ``rise`` higher and ``going`` deep [m]."""
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-        raise InvalidInputError(f"stairs: expected a whole number of steps, got {steps!r}")
+    if isinstance(steps, bool) or not isinstance(steps, int) or not 1 <= steps <= MOST_STEPS:
+        raise InvalidInputError(f"stairs: expected 1 to {MOST_STEPS} steps, got {steps!r:.100}")
     rise, going, width = positive("rise", rise), positive("going", going), positive("width", width)
     origin = numbers("start", start, (3,))
     boxes = [
         Box((going, width, rise * k), at=Pose(origin + np.array((going * (k - 0.5), 0, 0.5 * rise * k))))
         for k in range(1, steps + 1)
     ]
-    return Solids(boxes, surface or Surface())
+    return Solids(boxes, Surface() if surface is None else surface)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,6 +157,7 @@ class HeightField:
         spacing = numbers("HeightField.spacing", self.spacing, (2,))
         if (spacing <= 0).any():
             raise InvalidInputError(f"HeightField.spacing: expected positive distances, got {spacing.tolist()}")
+        of_kind("HeightField.surface", self.surface, Surface)
         object.__setattr__(self, "heights", heights)
         object.__setattr__(self, "spacing", spacing)
         object.__setattr__(self, "corner", numbers("HeightField.corner", self.corner, (2,)))

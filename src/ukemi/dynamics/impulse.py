@@ -14,6 +14,7 @@ from ukemi.dynamics.kinematics import jacobian, jacobian_rate, link_poses
 from ukemi.dynamics.wrenches import Wrenches, on_links
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array, direction, numbers
+from ukemi.model.kinds import items_of
 from ukemi.model.model import Model, tree_of
 
 #: Speeds below this share of those before the impact are rest.
@@ -177,12 +178,13 @@ class _Rows:
     """Unit impulses of touches: rows J (touches, nv), wrenches N on links, and the response N Psi N^T of eq. 4.28."""
 
     def __init__(self, model: Model, q: ArrayLike, touches: Sequence[Touch]) -> None:
-        self.model, self.q = model, numbers("q", q, (model.nq,))
-        self.touches = tuple(touches)
+        self.model, self.q = model, numbers("q", q, (tree_of(model).nq,))
+        self.touches = items_of("touches", touches, "at least one Touch")
         if not self.touches or not all(isinstance(touch, Touch) for touch in self.touches):
             raise InvalidInputError(f"touches: expected at least one Touch, got {touches!r:.100}")
         poses = link_poses(model, self.q)
-        self.links = sorted({name for touch in self.touches for name, _, _ in touch.ends()}, key=model.link_index)
+        ends = [model.link_index(name) for touch in self.touches for name, _, _ in touch.ends()]
+        self.links = [model.link_names[i] for i in sorted(set(ends))]
         self.N = np.zeros((len(self.touches), len(self.links), 6))
         self.J = np.zeros((len(self.touches), model.nv))
         for row, touch in enumerate(self.touches):

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukemi import _core
-from ukemi.model.arrays import Array
+from ukemi.model.arrays import Array, numbers
 from ukemi.model.model import Model, tree_of
 
 
@@ -36,7 +36,7 @@ def center_of_mass(model: Model, q: ArrayLike) -> Array:
 def integrate(model: Model, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
     """q moved with constant velocity v for dt [s], on the manifold: rotations by the exponential map [SV00 eq. 39-44],
     free joints along the screw of their velocity."""
-    return _core.integrate(tree_of(model), q, v, dt)
+    return _core.integrate(tree_of(model), q, v, float(numbers("dt", dt, ())))
 
 
 def difference(model: Model, q0: ArrayLike, q1: ArrayLike) -> Array:

@@ -27,6 +27,7 @@ from ukemi.dynamics_filter.supports import supported_reference
 from ukemi.dynamics_filter.whole import follow_plan, whole_plan
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array, positive
+from ukemi.model.kinds import choice, of_kind, truth
 from ukemi.model.model import Model
 from ukemi.motion.clip import Clip
 from ukemi.motion.figure import ClipFigure, figure_from_clip
@@ -85,14 +86,24 @@ def filter_motion(
     Ctrl-C ends the run; the result holds what was done (``interrupted``). Before the first step there is no result:
     then it raises `Interrupted`, with the reference if that was made.
     """
-    if solver not in ("qp", "paper"):
-        raise InvalidInputError(f"solver: expected 'qp' or 'paper', got {solver!r}")
-    if not preview >= 0:
-        raise InvalidInputError(f"preview: expected seconds from 0 to infinity, got {preview!r}")
+    choice("solver", solver, ("qp", "paper"))
+    try:
+        ahead = float(preview)
+    except (TypeError, ValueError, OverflowError):
+        ahead = np.nan
+    if not ahead >= 0:
+        raise InvalidInputError(f"preview: expected seconds from 0 to infinity, got {preview!r:.100}")
+    preview = ahead
     if isinstance(clip, str | Path):
         from ukemi.motion.read import read_motion
 
         clip = read_motion(clip)
+    of_kind("filter_motion", clip, Clip, "a clip or its file")
+    if model is not None:
+        of_kind("model", model, Model)
+    if settings is not None:
+        of_kind("settings", settings, Settings)
+    truth("progress", progress)
     ground = as_ground(terrain)
     given = clip
     if pace is not None:

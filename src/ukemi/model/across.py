@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array, frozen, numbers
+from ukemi.model.kinds import items_of, of_kind
 
 #: A coordinate: a joint by name (its first coordinate), or (joint, number of the coordinate).
 Coordinate = str | tuple[str, int]
@@ -45,7 +46,8 @@ class JointSpring:
         rest: ArrayLike | None,
     ) -> JointSpring:
         """Checked: symmetric, without negative directions."""
-        where = tuple(coordinate("spring", item) for item in coordinates)
+        given_items = items_of("spring: coordinates", coordinates, "joints by name, or (name, number)")
+        where = tuple(coordinate("spring", item) for item in given_items)
         n = len(where)
         if n == 0 or len(set(where)) < n:
             raise InvalidInputError(f"spring: expected different coordinates, got {coordinates!r}")
@@ -78,6 +80,7 @@ class JointLimit:
 
     @classmethod
     def of(cls, terms: Mapping[Coordinate, ArrayLike], at_most: float, restitution: float) -> JointLimit:
+        of_kind("limit: terms", terms, Mapping, "{joint: factor}")  # type: ignore[type-abstract]
         where = tuple(coordinate("limit", item) for item in terms)
         if not where or len(set(where)) < len(where):
             raise InvalidInputError(f"limit: expected different coordinates, got {list(terms)!r}")

@@ -12,6 +12,7 @@ from ukemi.model.arrays import frozen, numbers, positive
 from ukemi.model.description import WORLD, Coupling, Description, Landmark, LinkDescription, LoopClosure
 from ukemi.model.inertia import MassProperties
 from ukemi.model.joints import Fixed, Joint
+from ukemi.model.kinds import items_of, of_kind
 from ukemi.model.model import Model
 from ukemi.model.pose import Pose
 from ukemi.model.shapes import Shape
@@ -65,7 +66,9 @@ class Builder:
         at = Pose() if at is None else at
         if not isinstance(at, Pose):
             raise InvalidInputError(f"link {name!r}: at: expected a Pose, got {at!r}")
-        shapes = tuple(shapes)
+        of_kind(f"link {name!r}: parent", parent, str, "the name of a link")
+        of_kind(f"link {name!r}: joint_name", "" if joint_name is None else joint_name, str, "a name")
+        shapes = items_of(f"link {name!r}: shapes", shapes, "shapes such as Box((1, 1, 1))")
         for shape in shapes:
             if not isinstance(shape, Shape):
                 raise InvalidInputError(f"link {name!r}: expected shapes such as Box((1, 1, 1)), got {shape!r}")
@@ -78,6 +81,8 @@ class Builder:
 
     def landmark(self, name: str, link: str, at: Pose | None = None) -> Builder:
         """Names a frame on a link, such as a sole."""
+        for word in (name, link):
+            of_kind("landmark", word, str, "names")
         if name in self.description.landmarks:
             raise ModelError(f"landmark {name!r}: the name is taken")
         if at is not None and not isinstance(at, Pose):
@@ -87,6 +92,8 @@ class Builder:
 
     def loop(self, name: str, a: str, b: str, joint: Joint, at_a: Pose, at_b: Pose) -> Builder:
         """Notes that links a and b are joined across branches; it becomes a virtual link in a World."""
+        for word in (name, a, b):
+            of_kind("loop", word, str, "names")
         for value, kind in ((joint, Joint), (at_a, Pose), (at_b, Pose)):
             if not isinstance(value, kind):
                 raise InvalidInputError(f"loop {name!r}: expected a {kind.__name__}, got {value!r}")

@@ -71,3 +71,5 @@ class Description:
     landmarks: dict[str, Landmark] = field(default_factory=dict)
     springs: list[JointSpring] = field(default_factory=list)
     limits: list[JointLimit] = field(default_factory=list)
+    #: that the file asks for [m/s^2], or nothing
+    gravity: tuple[float, float, float] | None = None

@@ -100,8 +100,8 @@ class Joint:
         shapes = ((2,), (1, 2)) if rows == 1 else ((rows, 2),)
         try:
             pairs = np.array(self.limits, dtype=np.float64)
-        except (TypeError, ValueError) as cause:
-            raise InvalidInputError(f"{name}: expected (lower, upper), got {self.limits!r}") from cause
+        except (TypeError, ValueError, OverflowError) as cause:
+            raise InvalidInputError(f"{name}: expected (lower, upper), got {self.limits!r:.200}") from cause
         if pairs.shape not in shapes:
             raise InvalidInputError(f"{name}: expected {' or '.join(map(str, shapes))}, got shape {pairs.shape}")
         pairs = pairs.reshape(rows, 2)

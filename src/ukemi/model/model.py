@@ -16,6 +16,7 @@ from ukemi.model.arrays import Array
 from ukemi.model.description import WORLD, Coupling, Description, Landmark, LinkDescription, LoopClosure
 from ukemi.model.inertia import MassProperties
 from ukemi.model.joints import Joint, Spherical
+from ukemi.model.kinds import of_kind
 from ukemi.model.pose import Pose
 from ukemi.model.shapes import Shape
 
@@ -74,6 +75,7 @@ class Model:
         loops, couplings: joints across branches, and joints that follow others: tree dynamics leaves them open, in a
             World they act.
         springs, joint_limits: springs across joints, and limits that depend on several coordinates.
+        gravity: that its file asks for (MJCF, OpenSim) [m/s^2], for `World(gravity=...)` and the calls; else None.
     """
 
     def __init__(self, description: Description) -> None:
@@ -89,6 +91,7 @@ class Model:
         self.landmarks: Mapping[str, Landmark] = MappingProxyType(dict(description.landmarks))
         self.loops: tuple[LoopClosure, ...] = tuple(description.loops)
         self.couplings: tuple[Coupling, ...] = tuple(description.couplings)
+        self.gravity = description.gravity
         self._index = index
         self._joint_index = {name: i for i, name in enumerate(self.joint_names)}
         if len(self._joint_index) < self.nlinks:
@@ -155,10 +158,10 @@ class Model:
         """Index into v of a joint's coordinate that is an angle or a distance."""
         link = self.joint(joint)
         count = link.joint.nv if link.joint.nq == link.joint.nv else 0
-        if not 0 <= number < count:
+        if not isinstance(number, int | np.integer) or not 0 <= number < count:
             can = f"coordinates 0 to {count - 1}" if count else "no angle or distance"
-            raise ModelError(f"joint {joint!r} ({type(link.joint).__name__}): it has {can}, not number {number}")
-        return link.v.start + number
+            raise ModelError(f"joint {joint!r} ({type(link.joint).__name__}): it has {can}, not number {number!r:.100}")
+        return link.v.start + int(number)
 
     def neutral(self) -> Array:
         """q of the zero pose: zeros, and unit quaternions."""
@@ -166,6 +169,7 @@ class Model:
 
     def random(self, rng: np.random.Generator) -> tuple[Array, Array]:
         """A random state q, v: joints within their limits (between -1 and 1 without), velocities standard normal."""
+        of_kind("random", rng, np.random.Generator, "a NumPy generator such as numpy.random.default_rng(1)")
         q = self.neutral()
         for link in self.links:
             q[link.q] = _random_coordinates(link.joint, rng)

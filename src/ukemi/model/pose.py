@@ -142,7 +142,13 @@ class Pose:
 
     def apply(self, points: ArrayLike) -> Array:
         """Points (..., 3) of B, in A."""
-        moved: Array = np.asarray(points, dtype=np.float64) @ self.R.T + self.position
+        try:
+            p = np.asarray(points, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as cause:
+            raise InvalidInputError(f"Pose.apply: expected points (..., 3), got {points!r:.100}") from cause
+        if p.shape[-1:] != (3,):
+            raise InvalidInputError(f"Pose.apply: expected points (..., 3), got shape {p.shape}")
+        moved: Array = p @ self.R.T + self.position
         return moved
 
 

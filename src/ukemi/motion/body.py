@@ -13,10 +13,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from ukemi.errors import InvalidInputError, UnknownNameError
+from ukemi.model.kinds import name_pairs
 from ukemi.motion.clip import Skeleton
 
 SIDES = ("left", "right")
 FOOT, HAND, HEAD, NECK = r"foot|ankle|talus", r"hand|wrist", r"head|skull", r"neck"
+TOES = r"toes?"
 #: Bones that only share a limb's twist are no joints of their own.
 TWIST = r"roll|twist|nub"
 #: Parts that `body_parts` looks for; abdomen and toes may be missing.
@@ -59,7 +61,7 @@ def body_parts(skeleton: Skeleton, parts: Mapping[str, str] | None = None) -> di
     Raises:
         InvalidInputError: no joint looks like a foot, hand or head, or the limbs do not meet in a body.
     """
-    given = {} if parts is None else dict(parts)
+    given = name_pairs("parts", parts)
     for part in given:
         if part not in PARTS:
             raise UnknownNameError("body part", part, PARTS)
@@ -78,7 +80,11 @@ def body_parts(skeleton: Skeleton, parts: Mapping[str, str] | None = None) -> di
     for side in SIDES:
         _limb(skeleton, found, "pelvis", f"{side}_foot", (f"{side}_thigh", f"{side}_shank"))
         _limb(skeleton, found, "chest", f"{side}_hand", (f"{side}_upper_arm", f"{side}_forearm"))
-        toes = [j for j in skeleton.children[found[f"{side}_foot"]] if _bone(skeleton, j) > 0]
+        foot = found[f"{side}_foot"]
+        toes = [j for j in skeleton.children[foot] if _bone(skeleton, j) > 0]
+        # between talus and toes there may be a heel
+        below = [k for j in toes for k in skeleton.children[j] if re.match(TOES, skeleton.names[k], re.IGNORECASE)]
+        toes = below if not any(re.search(TOES, skeleton.names[j], re.IGNORECASE) for j in toes) and below else toes
         if f"{side}_toes" not in found and toes:
             found[f"{side}_toes"] = max(toes, key=lambda j: _bone(skeleton, j))
     spine = _between(skeleton, found["pelvis"], found["chest"])

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ukemi.errors import InvalidInputError, UnknownNameError
 from ukemi.model.arrays import Array, frozen, numbers, positive
+from ukemi.model.kinds import of_kind
 from ukemi.motion.rotations import product, rotated
 
 
@@ -136,9 +137,14 @@ class Clip:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fps", positive("Clip.fps", self.fps))
+        of_kind("Clip.skeleton", self.skeleton, Skeleton)
+        of_kind("Clip.translations", self.translations, Mapping, "{joint: places}")  # type: ignore[type-abstract]
         if self.layout is None:
             object.__setattr__(self, "layout", Layout.standard(len(self.skeleton), self.translations, self.fps))
-        q = np.asarray(self.rotations, dtype=np.float64)
+        try:
+            q = np.asarray(self.rotations, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as cause:
+            raise InvalidInputError(f"Clip.rotations: expected numbers, got {self.rotations!r:.100}") from cause
         joints = len(self.skeleton)
         if q.ndim != 3 or q.shape[1:] != (joints, 4) or len(q) == 0:
             raise InvalidInputError(f"Clip.rotations: expected (frames, {joints}, 4), got shape {q.shape}")
@@ -146,7 +152,9 @@ class Clip:
             frame = int(np.argmax(~(np.abs((q * q).sum(axis=-1) - 1) <= 1e-6).all(axis=1)))
             raise InvalidInputError(f"Clip.rotations: expected unit quaternions (w, x, y, z); frame {frame} has others")
         object.__setattr__(self, "rotations", frozen(q))
-        places = {int(j): numbers(f"Clip.translations[{j}]", p, (len(q), 3)) for j, p in self.translations.items()}
+        for j in self.translations:
+            of_kind("Clip.translations", j, int, "numbers of joints")
+        places = {j: numbers(f"Clip.translations[{j}]", p, (len(q), 3)) for j, p in self.translations.items()}
         if 0 not in places or not set(places) <= set(range(joints)):
             raise InvalidInputError(f"Clip.translations: expected the root (0) and other joints, got {sorted(places)}")
         object.__setattr__(self, "translations", MappingProxyType(dict(sorted(places.items()))))

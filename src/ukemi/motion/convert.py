@@ -15,6 +15,7 @@ from ukemi.motion.sampling import sample
 from ukemi.motion.tables import read_table, write_table
 
 CLIPS, MARKERS, TABLES = (".bvh", ".amc", ".npz", ".json", ".txt"), (".c3d", ".trc"), (".mot", ".sto", ".csv")
+COORDINATES = (".mot", ".sto")
 
 
 def convert(
@@ -30,11 +31,12 @@ def convert(
 
     Clips (.bvh, .amc, .npz) become .bvh, .npz, .csv or .trc; ``rate`` samples them anew [frames per second], start and
     end cut them [s]. Markers (.c3d, .trc) become .trc, what plates measured beside them .mot, .sto or .csv, the person
-    under them .bvh or .npz. Tables (.mot, .sto, .csv) become each other. reading: options of `read_motion`.
+    under them .bvh or .npz. Tables (.mot, .sto, .csv) become each other; coordinates of OpenSim (.mot, .sto) with their
+    .osim (``skeleton``) become what clips become. reading: options of `read_motion`.
     """
     file, out = Path(source), Path(target)
     kind, wanted = file.suffix.lower(), out.suffix.lower()
-    if kind in CLIPS:
+    if kind in CLIPS or (kind in COORDINATES and wanted not in TABLES):
         clip = read_motion(file, **reading)
         first = 0 if start is None else max(0, round(start * clip.fps))
         last = len(clip) if end is None else min(len(clip), round(end * clip.fps) + 1)

@@ -14,10 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ukemi.errors import InvalidInputError
-from ukemi.model.arrays import Array, frozen, positive
+from ukemi.model.arrays import Array, frozen, numbers, positive
 from ukemi.model.builder import Builder
 from ukemi.model.figures.anthropometry import DE_LEVA, Sex
 from ukemi.model.joints import Free, Spherical
+from ukemi.model.kinds import choice, of_kind, truth
 from ukemi.model.model import Model
 from ukemi.model.pose import Pose
 from ukemi.motion.body import SIDES, body_parts
@@ -69,7 +70,7 @@ class ClipFigure:
 
     def q(self, clip: Clip | None = None) -> Array:
         """Coordinates (frames, nq) of a clip on the same skeleton; quaternions without jumps of sign."""
-        source = self.clip if clip is None else clip
+        source = self.clip if clip is None else of_kind("ClipFigure.q", clip, Clip)
         if source.skeleton.names != self.clip.skeleton.names:
             raise InvalidInputError("ClipFigure.q: expected a clip on the figure's skeleton, got other joints")
         turns = source.world_rotations
@@ -91,7 +92,8 @@ class ClipFigure:
         q: (frames, nq). With the clip's number of frames, or with ``fps`` for other samples from the same start. Joints
         that the model has not, such as fingers, turn as in the clip.
         """
-        states = np.asarray(q, dtype=np.float64)
+        states = numbers("to_clip: q", q)
+        fps = None if fps is None else positive("to_clip: fps", fps)
         if states.ndim != 2 or states.shape[1] != self.model.nq:
             raise InvalidInputError(f"to_clip: expected q (frames, {self.model.nq}), got shape {states.shape}")
         if fps is None and len(states) != len(self.clip):
@@ -152,8 +154,11 @@ def figure_from_clip(
     Raises:
         InvalidInputError: a skeleton in which no human body is found.
     """
-    if sex not in DE_LEVA:
-        raise InvalidInputError(f"sex: expected 'male' or 'female', got {sex!r}")
+    of_kind("figure_from_clip", clip, Clip, "a clip such as read_motion gives")
+    choice("sex", sex, DE_LEVA)
+    truth("toes", toes)
+    if ground is not None and not callable(ground):
+        raise InvalidInputError(f"ground: expected a function of places (..., 2), got {ground!r:.100}")
     joints = body_parts(clip.skeleton, parts)
     stances = {side: foot_stance(clip, joints[f"{side}_foot"], joints.get(f"{side}_toes"), ground) for side in SIDES}
     floor = floor_height(list(stances.values()))

@@ -10,6 +10,7 @@ import numpy as np
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.errors import InvalidInputError, UnknownNameError
 from ukemi.model.arrays import Array, frozen
+from ukemi.model.kinds import name_pairs
 from ukemi.model.model import Link, Model
 from ukemi.model.pose import Pose
 from ukemi.model.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere
@@ -26,7 +27,7 @@ def humanoid_parts(model: Model, parts: Mapping[str, str] | None = None) -> dict
     Found by names of knees, feet, elbows and hands; thigh and upper arm are the links they hang on, the chest is where
     the arms meet. parts: what is known better.
     """
-    given = {} if parts is None else dict(parts)
+    given = name_pairs("parts", parts)
     for link in given.values():
         model.link(link)
     found: dict[str, str] = {}

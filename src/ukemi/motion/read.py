@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import positive
+from ukemi.model.kinds import choice, of_kind, path_of
 
 if TYPE_CHECKING:
     from ukemi.motion.clip import Clip
@@ -25,10 +26,12 @@ def read_motion(
     skeleton: str | os.PathLike[str] | None = None,
     static: str | os.PathLike[str] | None = None,
 ) -> Clip:
-    """A clip from a motion file: .bvh, .amc with its .asf, .npz, markers (.c3d, .trc), or DeepMimic's .json or .txt.
+    """A clip from a motion file: .bvh, .amc with its .asf, .npz, markers (.c3d, .trc), coordinates of OpenSim (.mot,
+    .sto) with their .osim, or DeepMimic's .json or .txt.
 
     Markers become a skeleton between joint centres (`ukemi.motion.marker_clip`); `ukemi.motion.markers` gives them as
-    they are, with what force plates measured. `ukemi.motion.tables` reads OpenSim's tables (.mot, .sto).
+    they are, with what force plates measured. Coordinates become the bodies of their model (`ukemi.motion.opensim`);
+    `ukemi.motion.tables` reads any table of OpenSim as it is.
 
     Args:
         path: the file.
@@ -37,7 +40,8 @@ def read_motion(
         up: ``"y"`` or ``"z"``; by default the axis along which the body is longest.
         rest_pose: whether frame 0 is an added rest pose: ``"drop"`` it, ``"keep"`` it, or find out (``"auto"``).
         fps: frames per second, where the file does not say it (AMC: 120) or says it wrongly.
-        skeleton: the .asf file of an .amc; by default the one beside it with its name or subject number.
+        skeleton: the .asf file of an .amc; by default the one beside it with its name or subject number. The .osim of
+            a .mot or .sto; by default the only one beside it.
         static: a standing trial (.c3d, .trc) with markers on knees and ankles, where the motion has none there.
 
     Raises:
@@ -48,10 +52,8 @@ def read_motion(
         raise InvalidInputError(f"read_motion: expected a path, got {path!r}")
     file = Path(path)
     scale = _unit(unit)
-    if up not in (None, "y", "z"):
-        raise InvalidInputError(f"up: expected 'y' or 'z', got {up!r}")
-    if rest_pose not in REST_POSES:
-        raise InvalidInputError(f"rest_pose: expected one of {', '.join(REST_POSES)}, got {rest_pose!r}")
+    choice("up", up, (None, "y", "z"))
+    choice("rest_pose", rest_pose, REST_POSES)
     rate = None if fps is None else positive("fps", fps)
     extension = file.suffix.lower()
     if extension == ".bvh":
@@ -75,8 +77,13 @@ def read_motion(
         from ukemi.motion.deepmimic import read_deepmimic
 
         return read_deepmimic(file, rate)
-    hint = "; ukemi.motion.tables.read_table reads what is in it" if extension in (".mot", ".sto") else ""
-    raise InvalidInputError(f"{file}: expected a motion file that ends in .bvh, .amc, .npz, .c3d, .trc or .json{hint}")
+    if extension in (".mot", ".sto"):
+        from ukemi.motion.opensim import read_coordinates
+
+        return read_coordinates(file, None if skeleton is None else Path(skeleton), fps=rate)
+    raise InvalidInputError(
+        f"{file}: expected a motion file that ends in .bvh, .amc, .npz, .c3d, .trc, .mot, .sto or .json"
+    )
 
 
 def _unit(unit: str | float | None) -> float | None:
@@ -97,7 +104,10 @@ def write_motion(clip: Clip, path: str | os.PathLike[str]) -> Path:
     .bvh: in its own layout, unchanged motions to the last digit. .npz: everything, exactly. .csv: places of joints that
     move and all rotations (w, x, y, z) over time. .trc: places of all joints as markers, for OpenSim.
     """
-    file = Path(path)
+    from ukemi.motion.clip import Clip
+
+    of_kind("write_motion", clip, Clip)
+    file = path_of("write_motion", path)
     extension = file.suffix.lower()
     if extension == ".bvh":
         from ukemi.motion.bvh_writer import write_bvh

@@ -17,6 +17,7 @@ from ukemi.dynamics.kinematics import link_poses
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.joints import Free
+from ukemi.model.kinds import of_kind
 from ukemi.model.model import Model
 from ukemi.motion.body import SIDES
 from ukemi.motion.figure import ClipFigure
@@ -59,6 +60,8 @@ def retarget(figure: ClipFigure, model: Model, parts: Mapping[str, str] | None =
     Raises:
         InvalidInputError: a model on a fixed base, or one whose limbs are not found.
     """
+    of_kind("retarget", figure, ClipFigure, "a figure such as figure_from_clip gives")
+    of_kind("retarget", model, Model)
     if not model.links or not isinstance(model.links[0].joint, Free):
         raise InvalidInputError(f"retarget: the model {model.name!r} has no free base: load it with base=Free()")
     links = humanoid_parts(model, parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -55,14 +56,26 @@ def read_table(path: str | Path) -> Table:
     if file.suffix.lower() == ".csv":
         return _rows(file, lines, 0, ",", "", False)
     title = lines[0].split("\t")[0].strip() if lines else ""
-    degrees = False
+    said: dict[str, str] = {}
     for number, line in enumerate(lines):
-        key, _, value = line.strip().replace(" ", "").partition("=")
-        if key.lower() == "indegrees":
-            degrees = value.strip().lower() == "yes"
+        key, _, value = re.sub(r"[\s=:]+", " ", line).strip().partition(" ")
+        said.setdefault(key.lower(), value.lower())
         if key.lower() == "endheader":
-            return _rows(file, lines, number + 1, None, title, degrees)
+            # SIMM's files say neither version nor unit and have degrees; those of OpenSim without a unit have radians
+            degrees = said.get("indegrees", "no" if "version" in said else "yes") == "yes"
+            table = _rows(file, lines, number + 1, None, title, degrees)
+            _check_counts(file, said, table)
+            return table
     raise FileFormatError(file, None, "no line 'endheader': expected an OpenSim table (.mot, .sto)")
+
+
+def _check_counts(file: Path, said: Mapping[str, str], table: Table) -> None:
+    """A file with fewer rows than it says has lost some; with other columns, nobody knows which."""
+    for keys, have in ((("nrows", "datarows"), len(table)), (("ncolumns", "datacolumns"), len(table.names) + 1)):
+        for key in keys:
+            wanted = said.get(key, "")
+            if wanted.isdecimal() and (have < int(wanted) or (key.endswith("columns") and have != int(wanted))):
+                raise FileFormatError(file, None, f"{key}: the header says {wanted}, the file has {have}")
 
 
 def _rows(file: Path, lines: list[str], start: int, separator: str | None, title: str, degrees: bool) -> Table:
@@ -70,7 +83,8 @@ def _rows(file: Path, lines: list[str], start: int, separator: str | None, title
         start += 1
     if start >= len(lines):
         raise FileFormatError(file, max(1, len(lines)), "the file ends here: expected the names of the columns")
-    names = [name.strip() for name in lines[start].split(separator) if name.strip()]
+    tabs = "\t" if separator is None and "\t" in lines[start] else separator  # then names may hold spaces
+    names = [name.strip() for name in lines[start].split(tabs) if name.strip()]
     if not names or names[0].lower() != "time":
         raise FileFormatError(file, start + 1, f"expected columns that begin with time, got {lines[start][:60]!r}")
     if len(set(names)) < len(names):

@@ -113,10 +113,12 @@ def surface_points(shape: Shape) -> Array:
         corners = np.stack(np.meshgrid(*[(-0.5, 0.5)] * 3), axis=-1).reshape(-1, 3)
         return corners * np.asarray(shape.size)
     if isinstance(shape, Sphere | Capsule):
-        half = shape.length / 2 if isinstance(shape, Capsule) else 0.0
         rings = [np.cos(a) * ring + (0, 0, np.sin(a)) for a in np.linspace(-np.pi / 2, np.pi / 2, 13)]
         ball = shape.radius * np.concatenate(rings)
-        return ball + np.where(ball[:, 2:] < 0, -half, half) * np.array((0, 0, 1))
+        if isinstance(shape, Sphere):
+            return ball
+        end = np.array((0, 0, shape.length / 2))
+        return np.concatenate([ball[ball[:, 2] >= 0] + end, ball[ball[:, 2] <= 0] - end])
     if isinstance(shape, Cylinder):
         end = np.array((0, 0, shape.length / 2))
         return np.concatenate([shape.radius * ring + end, shape.radius * ring - end])

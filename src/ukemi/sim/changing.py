@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from ukemi.errors import InvalidInputError, SingularError
 from ukemi.model.arrays import Array, numbers
+from ukemi.model.kinds import truth
 from ukemi.model.model import Model
 from ukemi.model.pose import Pose
 from ukemi.sim.connection import Connection, JointHandle
@@ -53,6 +54,7 @@ class ChangingStructure(Structure):
                 self._held = None
 
     def _make(self, new: Sequence[Connection | Tie], at: Pose | str | None, snap: bool) -> None:
+        truth("snap", snap)
         before = self._snapshot()
         try:
             for item in new:

@@ -151,7 +151,7 @@ class Connection:
             self._make(model, frames, q)
         elif isinstance(at, Pose):
             self._make(model, frames, q, at.matrix)
-        elif at == "frames":
+        elif isinstance(at, str) and at == "frames":
             self._make(model, frames)
         else:
             raise InvalidInputError(f"at: expected None, a Pose in the world, or 'frames', got {at!r}")
@@ -196,10 +196,10 @@ def checked_break_force(name: str, limit: object) -> BreakForce | None:
     x = np.atleast_1d(np.asarray(limit, dtype=object))
     try:
         values = tuple(float(value) for value in x)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         values = ()
     if len(values) not in (1, 2) or not all(value > 0 for value in values):
         raise InvalidInputError(
-            f"break_force of {name!r}: expected a positive force, (force, moment) or a function, got {limit!r}"
+            f"break_force of {name!r}: expected a positive force, (force, moment) or a function, got {limit!r:.100}"
         )
     return values[0] if len(values) == 1 else (values[0], values[1])

@@ -64,10 +64,10 @@ class Figure:
         self.world.set_state(v=new)
 
     def __getitem__(self, name: str) -> LinkHandle:
-        if name in self.model.landmarks:
+        if isinstance(name, str) and name in self.model.landmarks:
             mark = self.model.landmarks[name]
             return LinkHandle(self.world, f"{self.name}/{mark.link}", mark.at)
-        if name not in self.model.link_names:
+        if not isinstance(name, str) or name not in self.model.link_names:
             raise UnknownNameError("link or landmark", name, (*self.model.link_names, *self.model.landmarks))
         return LinkHandle(self.world, f"{self.name}/{name}")
 

@@ -13,6 +13,7 @@ from ukemi.contact.conditions import Condition
 from ukemi.contact.reports import Contact
 from ukemi.errors import FileFormatError
 from ukemi.model.arrays import Array
+from ukemi.model.kinds import path_of
 
 FORMAT = 1
 #: what the names of connection wrenches begin with in the file
@@ -54,7 +55,7 @@ class Recording:
 
     def save(self, path: str | Path) -> Path:
         """Writes a compressed ``.npz``; returns the path written."""
-        path = Path(path)
+        path = path_of("save", path)
         if path.suffix != ".npz":
             path = path.with_name(path.name + ".npz")
         about = {

@@ -18,10 +18,11 @@ from ukemi.dynamics.kinematics import link_poses
 from ukemi.dynamics.wrenches import Wrenches, on_links
 from ukemi.errors import InvalidInputError, SimulationError, SingularError, UkemiError
 from ukemi.model.arrays import Array, numbers, positive
+from ukemi.model.kinds import truth
 from ukemi.sim.events import advance_with_events
 from ukemi.sim.limits import LimitKeeper
 from ukemi.sim.recording import Recording
-from ukemi.sim.torques import ConstantTorques
+from ukemi.sim.torques import ConstantTorques, Pushed
 from ukemi.sim.world import World
 
 IntegratorName = Literal["semi-implicit", "implicit", "rk4", "adaptive"]
@@ -78,7 +79,8 @@ class Simulation:
         rtol, atol = positive("rtol", rtol), positive("atol", atol)
         self.rtol, self.atol = rtol, atol
         self.events, self.trace = bool(events), bool(trace)
-        #: wrenches on links, {link name: (6,)} in link coordinates, that act until changed; in contact steps alone
+        #: wrenches on links, {link name: (6,)} in link coordinates, that act until changed; but for contact steps they
+        #: are turned into torques by a callback, which is slower
         self.external: Wrenches | None = None
         self._evaluations = 0
         self._scene: Scene | None = None
@@ -149,8 +151,8 @@ class Simulation:
             SingularError: a joint that moves no inertia.
             SimulationError: the state left the finite numbers; it carries the last good one.
         """
-        if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or steps < 0:
-            raise InvalidInputError(f"steps: expected a whole number, got {steps!r}")
+        if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or not 0 <= steps <= MOST_STEPS:
+            raise InvalidInputError(f"steps: expected a whole number up to {MOST_STEPS:g}, got {steps!r:.100}")
         control = self._lasting(control)
         self.world.tau = self._torques(control)
         self._follow_structure()
@@ -189,11 +191,10 @@ class Simulation:
         if self._scene is not None:
             self._advance_touching(self._scene, control, dt, steps)
             return steps, -1.0
-        if self.external is not None:
-            instead = "set world.collisions = True, or give torques on a free base"
-            raise InvalidInputError(f"external: wrenches act in worlds where things may touch; {instead}")
         watched = (keeper.chain, keeper.held, keeper.outside) if keeper is not None and keeper.limits else ()
         now = control.of(world.model) if isinstance(control, ConstantTorques) else control
+        if self.external is not None:
+            now = Pushed(world.model, on_links(world.model, self.external), now)
         q, v, done, stopped = self._core.advance(world.time, world.q, world.v, dt, steps, now, *watched)
         if world.version != self._version:
             raise InvalidInputError("control: it must not connect or cut; give `when=` to connect and cut instead")
@@ -285,12 +286,13 @@ class Simulation:
             SimulationError: the state left the finite numbers; it carries the last good one, and the recording so far.
         """
         world = self.world
+        show = truth("progress", progress)
         samples = _samples(positive("duration", duration), self.dt, every)
         log = _Log(self, len(samples) + 1)
         start, done = world.time, 0
         lasting = self._lasting(control)
         try:
-            with _bar(progress, samples.sum()) as advance:
+            with _bar(show, samples.sum()) as advance:
                 world.tau = self._torques(lasting)
                 log.note()
                 for steps in samples:

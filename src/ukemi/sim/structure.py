@@ -21,6 +21,7 @@ from ukemi.dynamics.wrenches import Wrenches, on_links
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array, numbers
 from ukemi.model.description import Description
+from ukemi.model.kinds import items_of
 from ukemi.model.model import Model
 from ukemi.sim.connection import Connection, JointHandle
 from ukemi.sim.limits import Stop
@@ -193,12 +194,15 @@ class Structure:
             self._required(np.zeros(self.model.nv)),
             H_C,
             rate,
-            accelerations=accelerations or {},
+            accelerations={} if accelerations is None else accelerations,
             tasks=tasks,
-            torques=torques or {},
+            torques={} if torques is None else torques,
             actuated=_joint_names(actuated),
         )
 
 
 def _joint_names(items: Joints | None) -> list[str | int] | None:
-    return None if items is None else [item.name if isinstance(item, JointHandle) else item for item in items]
+    if items is None:
+        return None
+    given = items_of("actuated", items, "joints or their names")
+    return [item.name if isinstance(item, JointHandle) else item for item in given]

@@ -1,10 +1,14 @@
-"""Torques that stay while the structure changes."""
+"""Torques that stay while the structure changes, and what wrenches on links add to them."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
 
-from ukemi.model.arrays import Array
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ukemi.dynamics.inverse import inverse_dynamics
+from ukemi.model.arrays import Array, numbers
 from ukemi.model.model import Model
 
 
@@ -29,3 +33,25 @@ class ConstantTorques:
                     self._torques[link.v] = torques
             self._model = model
         return self._torques
+
+
+class Pushed:
+    """A control that adds to torques what wrenches (nlinks, 6) on links do: sum of J_i^T w_i."""
+
+    def __init__(
+        self, model: Model, wrenches: ArrayLike, torques: Array | Callable[[float, Array, Array], ArrayLike] | None
+    ) -> None:
+        self._model, self._wrenches, self._torques = model, wrenches, torques
+        inverse_dynamics(model, model.neutral(), self._still, self._still, wrenches)  # refuses what is no wrench
+
+    @property
+    def _still(self) -> Array:
+        return np.zeros(self._model.nv)
+
+    def __call__(self, t: float, q: Array, v: Array) -> Array:
+        given = self._torques(t, q, v) if callable(self._torques) else self._torques
+        tau = self._still if given is None else numbers("what control(t, q, v) returned", given, (self._model.nv,))
+        without, with_them = (
+            inverse_dynamics(self._model, q, self._still, self._still, w, (0, 0, 0)) for w in (None, self._wrenches)
+        )
+        return tau + without - with_them

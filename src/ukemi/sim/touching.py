@@ -11,6 +11,8 @@ from ukemi.contact.scene import Pair, Scene
 from ukemi.contact.terrain import Piece, Surface, Terrain, pieces
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
+from ukemi.model.description import WORLD
+from ukemi.model.kinds import of_kind
 from ukemi.sim.connection import LinkHandle
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 #: A start deeper inside something than this is refused [m].
 DEEP = 1e-3
+#: `World.separate` takes no more.
+MOST_ROUNDS = 100_000
 #: Forces of a state from which no step has been made are the means over a step of this length [s].
 FIRST_STEP = 1e-3
 
@@ -90,8 +94,12 @@ class Touching:
         self.version += 1
 
     def set_surface(self, a: LinkHandle, b: LinkHandle, surface: Surface | None) -> None:
-        """How two links touch; None: they pass through each other."""
-        pair = frozenset(_name(handle) for handle in (a, b))
+        """How two links touch; None: they pass through each other.
+
+        One of them may be ``world.ground``: then it is how the other touches the terrain, whatever piece of it, in
+        place of what the terrain says. A skate is ``set_surface(man["left_foot"], world.ground, Surface(0.02))``.
+        """
+        pair = frozenset(_name(self, handle) for handle in (a, b))
         if len(pair) < 2:
             raise InvalidInputError("set_surface: expected two different links")
         if surface is None:
@@ -163,6 +171,8 @@ class Touching:
         First along the normals of the deepest contacts; what is left after so many rounds, such as figures that stand
         in one place, goes up in as many more: of two figures the higher one.
         """
+        if of_kind("separate: rounds", rounds, int, "a whole number") > MOST_ROUNDS:
+            raise InvalidInputError(f"separate: rounds: expected at most {MOST_ROUNDS}, got {rounds!r:.100}")
         scene = self.scene()
         up = -self.gravity / (np.linalg.norm(self.gravity) or 1.0)
         for k in range(2 * rounds):
@@ -197,10 +207,12 @@ def _deepest_outside(scene: Scene, q: Array, v: Array) -> Contact | None:
     return min((c for c in scene.contacts() if not _of_one_figure(c)), key=lambda c: c.gap, default=None)
 
 
-def _name(handle: Any) -> str:
-    if not isinstance(handle, LinkHandle) or handle.name is None:
-        raise InvalidInputError(f"set_surface: expected links of figures, got {handle!r}")
-    return handle.name
+def _name(world: Touching, handle: Any) -> str:
+    if not isinstance(handle, LinkHandle) or handle.world is not world:
+        raise InvalidInputError(
+            f"set_surface: expected links of this world such as man['left_hand'], got {handle!r:.100}"
+        )
+    return WORLD if handle.name is None else handle.name
 
 
 def _free_root(model: Model, name: str) -> int | None:

@@ -212,6 +212,10 @@ class World(ChangingStructure, Touching):
         snap: bool = False,
     ) -> Tie:
         """Holds one coordinate of a joint where it is (or at ``value``): a tie whose force is the reaction torque."""
+        if not isinstance(joint, JointHandle):
+            raise InvalidInputError(
+                f"hold: expected a joint of this world such as man.joint('knee'), got {joint!r:.100}"
+            )
         return self.tie({joint: 1.0}, value, name=name, restitution=restitution, snap=snap)
 
     def switch_on(self, tie: Tie, value: float | None = None, *, snap: bool = False) -> None:

@@ -29,6 +29,7 @@ from ukemi.model.figures.hand import HandKind, Side, add_hand
 from ukemi.model.figures.hand_data import LENGTH_OF_STATURE
 from ukemi.model.inertia import MassProperties
 from ukemi.model.joints import Free, Joint, Revolute, Spherical
+from ukemi.model.kinds import choice, truth
 from ukemi.model.model import Model
 from ukemi.model.pose import Pose
 from ukemi.model.shapes import Box, Capsule, Cylinder, Shape, Sphere
@@ -73,13 +74,12 @@ def human(
     have the ball joints of neck and limbs, as limits of swing and twist. Landmarks: ``left_sole``, ``left_palm``,
     ``left_grip`` (across the palm: y along a bar that is held), the same on the right, and ``vertex``.
     """
-    if dof not in (16, 28, 40):
-        raise InvalidInputError(f"human: expected dof 16, 28 or 40, got {dof!r}")
+    choice("human: dof", dof, (16, 28, 40))
+    choice("human: sex", sex, DE_LEVA)
+    hands, ranges = truth("human: hands", hands), truth("human: ranges", ranges)
     if hands and dof != 40:
         raise InvalidInputError(f"human: hands need the wrists of dof 40, got {dof!r}")
-    if sex not in DE_LEVA:
-        raise InvalidInputError(f"human: expected sex 'male' or 'female', got {sex!r}")
-    body = _Body(dof, positive("height", height), positive("mass", mass), sex, bool(hands), bool(ranges))
+    body = _Body(dof, positive("height", height), positive("mass", mass), sex, hands, ranges)
     b = Builder(f"human{dof}" + ("_with_hands" if hands else ""))
     _trunk(b, body)
     for side, sign in SIDES:

@@ -12,6 +12,7 @@ from ukemi.errors import InvalidInputError, UnknownNameError
 from ukemi.model.arrays import Array, frozen, numbers
 from ukemi.model.figures.hand_data import BONES
 from ukemi.model.figures.muscles import TENDONS, Tendon
+from ukemi.model.kinds import of_kind
 from ukemi.model.model import Model
 
 #: Weight of the effort against the missing torque in `Tendons.forces`: it decides between pulls that give the same
@@ -48,7 +49,7 @@ class Tendons:
     """
 
     def __init__(self, model: Model, tendons: Sequence[Tendon] = TENDONS, *, prefix: str = "") -> None:
-        self.model = model
+        self.model = of_kind("Tendons", model, Model)
         self.tendons = tuple(tendons)
         self.names = tuple(tendon.name for tendon in self.tendons)
         scale = 1.0

@@ -12,18 +12,19 @@ from ukemi.model.joints import Joint
 from ukemi.model.model import Model
 from ukemi.model.readers.diagnostics import Diagnostics
 
-EXTENSIONS = (".urdf", ".xml", ".mjcf")
+EXTENSIONS = (".urdf", ".xml", ".mjcf", ".osim")
 
 
 def load(path: str | os.PathLike[str], *, base: Joint | None = None) -> Model:
-    """A model from a URDF (.urdf, or .xml with a <robot>) or MJCF file (.xml, with a <mujoco>).
+    """A model from a URDF (.urdf, or .xml with a <robot>), MJCF (.xml, with a <mujoco>) or OpenSim file (.osim).
 
     Meshes are never needed. What the file holds and the model does not is said in `UkemiWarning`s.
 
     Args:
         path: the file.
         base: the joint between the world and the root link of a URDF, such as ``Free()``; by default the root is fixed.
-            An MJCF file says itself how its bodies hang on the world.
+            An MJCF file says itself how its bodies hang on the world; of an OpenSim model it replaces the joint that
+            the file has there, and its coordinates.
 
     Raises:
         FileFormatError: a file that cannot be read; the message begins with file:line.
@@ -48,6 +49,7 @@ def load(path: str | os.PathLike[str], *, base: Joint | None = None) -> Model:
 def _read(file: Path, base: Joint | None, diagnostics: Diagnostics) -> Description:
     # the parsers are large: a program that reads no file does not load them
     from ukemi.model.readers.mjcf import read_mjcf
+    from ukemi.model.readers.osim import read_osim
     from ukemi.model.readers.urdf import read_urdf
     from ukemi.model.readers.xmltree import read_xml
 
@@ -56,11 +58,14 @@ def _read(file: Path, base: Joint | None, diagnostics: Diagnostics) -> Descripti
         hint = "; expand it first: xacro model.xacro > model.urdf" if extension == ".xacro" else ""
         raise InvalidInputError(f"{file}: expected a file that ends in {', '.join(EXTENSIONS)}{hint}")
     root = read_xml(file)
-    if root.tag == "robot" and extension != ".mjcf":
+    if root.tag == "OpenSimDocument" and extension in (".osim", ".xml"):
+        return read_osim(root, diagnostics, base)
+    if root.tag == "robot" and extension not in (".mjcf", ".osim"):
         return read_urdf(root, diagnostics, base)
-    if root.tag == "mujoco" and extension != ".urdf":
+    if root.tag == "mujoco" and extension not in (".urdf", ".osim"):
         if base is not None:
             raise InvalidInputError(f"base: {file} is an MJCF file and says itself how it hangs on the world")
         return read_mjcf(root, diagnostics)
-    wanted = {".urdf": "<robot>", ".mjcf": "<mujoco>"}.get(extension, "<robot> (URDF) or <mujoco> (MJCF)")
-    raise root.error(f"the root element is <{root.tag[:80]}>: expected {wanted}")
+    wanted = {".urdf": "<robot>", ".mjcf": "<mujoco>", ".osim": "<OpenSimDocument>"}
+    known = wanted.get(extension, "<robot> (URDF), <mujoco> (MJCF) or <OpenSimDocument>")
+    raise root.error(f"the root element is <{root.tag[:80]}>: expected {known}")

@@ -42,6 +42,7 @@ def read_mjcf(root: Element, diagnostics: Diagnostics) -> Description:
         add_landmarks(m, description)
     except (ModelError, InvalidInputError) as error:
         raise FileFormatError(root.path, None, str(error)) from error
+    description.gravity = (float(m.opt.gravity[0]), float(m.opt.gravity[1]), float(m.opt.gravity[2]))
     _warn_forces(m, diagnostics)
     return description
 
@@ -94,7 +95,7 @@ def _warn_forces(m: Any, diagnostics: Diagnostics) -> None:
         "the surrounding fluid is not modelled": m.opt.density or m.opt.viscosity,
         "polynomial springs and dampers: only the linear part is read": _any(m, "jnt_stiffnesspoly", "dof_dampingpoly"),
         "armature and damping of actuators are not modelled": _any(m, "actuator_armature", "actuator_damping"),
-        f"gravity {m.opt.gravity.tolist()} is not part of a model: give it to the calls": not np.array_equal(
+        f"gravity {m.opt.gravity.tolist()} acts where it is given: World(gravity=model.gravity)": not np.array_equal(
             m.opt.gravity, (0, 0, -9.81)
         ),
     }.items():

@@ -21,13 +21,14 @@ LARGEST_NUMBER = 1e20
 
 @dataclass
 class Element:
-    """An element, the file and line where it begins, its attributes and children. Text is not kept."""
+    """An element, the file and line where it begins, its attributes, its children, and the text between them."""
 
     tag: str
     attributes: dict[str, str]
     path: Path
     line: int
     children: list[Element] = field(default_factory=list)
+    content: str = ""
 
     def error(self, message: str) -> FileFormatError:
         return FileFormatError(self.path, self.line, message)
@@ -136,6 +137,7 @@ class _Parser:
         self.expat.buffer_text = True
         self.expat.StartElementHandler = self._start
         self.expat.EndElementHandler = self._end
+        self.expat.CharacterDataHandler = self._text
         self.expat.EntityDeclHandler = self._entity
 
     def parse(self, data: bytes) -> Element:
@@ -173,6 +175,10 @@ class _Parser:
 
     def _end(self, tag: str) -> None:
         self.open.pop()
+
+    def _text(self, text: str) -> None:
+        if self.open and not text.isspace():
+            self.open[-1].content += text
 
     def _entity(self, name: str, *declaration: object) -> None:
         raise self._error(f"entity {name!r}: entities are not read, for safety")

@@ -1,0 +1,64 @@
+"""`ukemi view`: motions and models in the browser."""
+
+from __future__ import annotations
+
+import json
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ukemi.cli.figures import open_model
+from ukemi.cli.info_motion import MOTIONS
+from ukemi.motion.read import read_motion
+from ukemi.viewer.page import write_page
+from ukemi.viewer.stage import read_stage, stage_of_clip, stage_of_model
+
+
+def view(
+    files: Annotated[
+        list[str], typer.Argument(help="Motions, models or recordings; several play side by side.", metavar="FILE...")
+    ],
+    out: Annotated[Path, typer.Option(help="The page.")] = Path("view.html"),
+    model: Annotated[str | None, typer.Option(help="Whose recording (.npz of ukemi simulate) it is.")] = None,
+    skeleton: Annotated[Path | None, typer.Option(help="The .osim of a .mot or .sto, the .asf of an .amc.")] = None,
+    apart: Annotated[float, typer.Option(help="Between motions, to the side (m); 0: one in the other.")] = 1.0,
+    show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object; opens nothing.")] = False,
+) -> None:
+    """Writes a page that shows motions in any browser, without network, and opens it.
+
+    Drag turns, right drag shifts, the wheel comes nearer, space stops and goes on.
+
+    Examples:
+
+      ukemi view walk.bvh
+
+      ukemi view walk.bvh out/motion.bvh             before and after the filter
+
+      ukemi view out/recording.npz --model human28   what ukemi simulate did, with the ground's forces
+
+      ukemi view robot.urdf --out robot.html
+    """
+    stages = []
+    for k, name in enumerate(files):
+        path = Path(name)
+        if path.suffix.lower() not in MOTIONS:
+            stage = stage_of_model(open_model(name)).on_floor()
+        elif skeleton is not None:
+            stage = stage_of_clip(read_motion(path, skeleton=skeleton))
+        else:
+            stage = read_stage(path, None if model is None else open_model(model))
+        stages.append(stage.moved((0.0, -apart * k, 0.0)))
+    page = write_page(stages, out)
+    summary = {
+        "page": str(page),
+        "shown": [{"name": s.name, "parts": len(s.parts), "frames": len(s.time)} for s in stages],
+    }
+    if as_json:
+        typer.echo(json.dumps(summary))
+        return
+    typer.echo(f"look at {page}")
+    if show:
+        webbrowser.open(page.resolve().as_uri())

@@ -1,0 +1,164 @@
+"""OpenSim models (.osim, OpenSim 3 and 4).
+
+Read: bodies with mass, centre and inertia; joints Pin, Slider, Weld, Universal, Gimbal, Ball, Planar, Free and Custom
+with their coordinates (ranges where clamped), one revolute or prismatic joint for each, of its name, so that columns of
+a .mot file are joints; markers as landmarks; spheres of the contact geometry. y up becomes z up: the world is turned,
+bodies keep their axes. Locked coordinates, coordinate couplers, and axes that follow another axis' coordinate (the
+knee's shift along a spline) become couplings: exact where they are straight, else polynomials of degree 4 that say how
+far off they are.
+Warned about: muscles and other forces, other constraints, other contact geometry.
+Refused: other joints, functions of several coordinates, loops of bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ukemi.errors import InvalidInputError
+from ukemi.model.description import WORLD, Coupling, Description, Landmark, LinkDescription
+from ukemi.model.inertia import MassProperties
+from ukemi.model.joints import Fixed, Joint, Prismatic, Revolute
+from ukemi.model.pose import Pose
+from ukemi.model.readers.diagnostics import Diagnostics, located
+from ukemi.model.readers.mjcf_names import unused
+from ukemi.model.readers.osim_functions import Function
+from ukemi.model.readers.osim_parts import GROUND, Axis, Coordinate, Osim, OsimJoint, read_parts
+from ukemi.model.readers.osim_text import floats, turned
+from ukemi.model.readers.xmltree import Element
+
+#: OpenSim's ground in the world: y becomes z, z becomes -y.
+Z_UP = turned(np.eye(3)[0], np.pi / 2)
+#: A polynomial stands for a function over the coordinate's range and between its knots, or within this.
+WIDEST = (-np.pi, np.pi)
+POWERS = 4
+#: Less than this is rounding [m, rad].
+EXACT = 1e-9
+
+
+def read_osim(root: Element, diagnostics: Diagnostics, base: Joint | None = None) -> Description:
+    """The mechanism of an <OpenSimDocument>; ``base`` in place of the joint between the ground and the only body on it.
+
+    Raises:
+        FileFormatError: with file and line.
+        InvalidInputError: a base for a model with several bodies on the ground.
+    """
+    osim = read_parts(root, diagnostics)
+    description = Description(osim.name)
+    maker = _Links(osim, diagnostics)
+    grounded = [joint for joint in osim.joints if joint.parent == GROUND]
+    if base is not None and len(grounded) > 1:
+        raise InvalidInputError(f"base: {len(grounded)} bodies of {root.path} stand on the ground: expected one")
+    for joint in osim.joints:
+        if base is not None and joint is grounded[0]:
+            description.links += maker.on_base(joint, base)
+        else:
+            description.links += maker.links(joint)
+    description.couplings += maker.couplings
+    for follower, function, leader in osim.couplers:
+        description.couplings.append(maker.coupling(follower, function, osim.coordinates[leader]))
+    x, y, z = floats(osim.element, "gravity", 3, (0.0, -9.80665, 0.0))
+    description.gravity = (float(x), float(-z), float(y))
+    for name, (body, at) in osim.markers.items():
+        description.landmarks[name] = Landmark(body, at)
+    return description
+
+
+class _Links:
+    """Makes the links of each joint, and the couplings among them."""
+
+    def __init__(self, osim: Osim, diagnostics: Diagnostics) -> None:
+        self.osim, self.diagnostics = osim, diagnostics
+        self.couplings: list[Coupling] = []
+        self.links_taken, self.joints_taken = set(osim.bodies), set(osim.coordinates)
+
+    def links(self, joint: OsimJoint) -> Iterator[LinkDescription]:
+        """One link for each axis that moves; the last of them, or one fixed to it, carries the body."""
+        own = {c.name: c for c in joint.coordinates}
+        leads = {name: self._leading(joint, name) for name in own}
+        moving: list[tuple[Pose, Joint, str]] = []
+        at = Z_UP @ joint.X_PF if joint.parent == GROUND else joint.X_PF
+        for axis in joint.steps:
+            if axis.constant is not None:
+                at = at @ _motion(axis, axis.constant)
+                continue
+            assert axis.coordinate is not None
+            coordinate = own[axis.coordinate]
+            kind = Revolute if axis.turns else Prismatic
+            if leads[axis.coordinate] is axis:
+                assert axis.function.line is not None
+                slope, intercept = axis.function.line
+                with located(joint.element, f"coordinate {coordinate.name!r}"):
+                    limits = coordinate.range if coordinate.clamped else None
+                    moving.append(
+                        (
+                            at @ _motion(axis, intercept),
+                            kind(np.sign(slope) * axis.along, limits=limits),
+                            coordinate.name,
+                        )
+                    )
+                if coordinate.locked:
+                    self.couplings.append(Coupling(coordinate.name, None, 0.0, coordinate.default))
+            else:
+                name = unused(f"{joint.name}/{axis.name}", self.joints_taken)
+                moving.append((at, kind(axis.along), name))
+                self.couplings.append(self.coupling(name, axis.function, coordinate))
+            at = Pose()
+        at = at @ joint.X_CM.inverse()
+        parent = WORLD if joint.parent == GROUND else joint.parent
+        body = (self.osim.bodies[joint.child], tuple(self.osim.shapes.get(joint.child, ())))
+        for k, (frame, kind_of_joint, name) in enumerate(moving):
+            if k == len(moving) - 1 and at.is_identity:
+                yield LinkDescription(joint.child, parent, kind_of_joint, name, frame, *body)
+                return
+            link = unused(f"{joint.child}/{name}", self.links_taken)
+            yield LinkDescription(link, parent, kind_of_joint, name, frame, MassProperties.none())
+            parent = link
+        fixed = unused(f"{joint.child}_fixed" if moving else joint.name, self.joints_taken)
+        yield LinkDescription(joint.child, parent, Fixed(), fixed, at, *body)
+
+    def on_base(self, joint: OsimJoint, base: Joint) -> Iterator[LinkDescription]:
+        """The body on a joint of the user's, upright in its zero pose."""
+        self.joints_taken -= {c.name for c in joint.coordinates}
+        link = unused(f"{joint.child}_base", self.links_taken)
+        yield LinkDescription(link, WORLD, base, unused(joint.name, self.joints_taken), Pose(), MassProperties.none())
+        fixed = unused(f"{joint.child}_fixed", self.joints_taken)
+        body = (self.osim.bodies[joint.child], tuple(self.osim.shapes.get(joint.child, ())))
+        yield LinkDescription(joint.child, link, Fixed(), fixed, Z_UP, *body)
+
+    def _leading(self, joint: OsimJoint, coordinate: str) -> Axis:
+        """The axis whose angle or distance the coordinate is."""
+        using = [axis for axis in joint.axes if axis.coordinate == coordinate]
+        for axis in using:
+            if axis.unit_slope:
+                return axis
+        how = "by no axis" if not using else "only through functions other than q or -q plus a constant"
+        raise joint.element.error(f"joint {joint.name!r}: coordinate {coordinate!r} is used {how}: that is not read")
+
+    def coupling(self, follower: str, function: Function, leader: Coordinate) -> Coupling:
+        """The follower as a polynomial of the leader."""
+        if function.line is not None:
+            return Coupling(follower, leader.name, *function.line)
+        lower, upper = _both(leader.range, function.span or WIDEST)
+        x = 0.5 * (lower + upper) - 0.5 * (upper - lower) * np.cos(np.linspace(0, np.pi, 201))
+        y = function(x)
+        c = np.polynomial.Polynomial.fit(x, y, POWERS).convert().coef
+        c = np.concatenate([c, np.zeros(POWERS + 1 - len(c))])
+        off = float(np.abs(np.polynomial.polynomial.polyval(x, c) - y).max())
+        if off > EXACT:
+            self.diagnostics.warn(
+                f"functions that are not straight become polynomials of degree {POWERS}",
+                example=f"{follower} of {leader.name}, off by at most {off:.2g}",
+            )
+        return Coupling(follower, leader.name, float(c[1]), float(c[0]), tuple(float(k) for k in c[2:]))
+
+
+def _both(range_: tuple[float, float] | None, span: tuple[float, float]) -> tuple[float, float]:
+    """Where a coordinate goes and its function says something; files write -99999.9 for no limit."""
+    lower, upper = span if range_ is None else (max(range_[0], span[0]), min(range_[1], span[1]))
+    return (lower, upper) if lower < upper else span
+
+
+def _motion(axis: Axis, amount: float) -> Pose:
+    return turned(axis.along, amount) if axis.turns else Pose(amount * axis.along)

@@ -1,0 +1,33 @@
+"""The commands on files of OpenSim."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+from tests.model.readers.osim_texts import ALL, osim
+from typer.testing import CliRunner
+
+from ukemi.cli import app
+from ukemi.motion.tables import write_table
+
+
+def test_info_shows_models_and_tables(tmp_path: Path) -> None:
+    (tmp_path / "m.osim").write_text(osim(ALL[:2]))
+    done = CliRunner().invoke(app, ["info", str(tmp_path / "m.osim"), "--json"])
+    assert json.loads(done.stdout)["mass"] == 3.0
+    table = write_table(tmp_path / "m.mot", 0.1 * np.arange(3), {"hinge": [1.0, 2, 3]}, in_degrees=True)
+    done = CliRunner().invoke(app, ["info", str(table), "--json"])
+    content = json.loads(done.stdout)
+    assert (content["rows"], content["columns"], content["in_degrees"]) == (3, ["hinge"], True)
+    assert "angles in degrees: hinge" in CliRunner().invoke(app, ["info", str(table)]).stdout
+
+
+def test_convert_takes_its_target_either_way(tmp_path: Path) -> None:
+    table = write_table(tmp_path / "m.mot", 0.1 * np.arange(3), {"hinge": [1.0, 2, 3]})
+    target = tmp_path / "m.csv"
+    assert CliRunner().invoke(app, ["convert", str(table), "--out", str(target)]).exit_code == 0
+    assert target.read_text().startswith("time,hinge")
+    for wrong in ([], [str(target), "--out", str(target)]):
+        assert "expected one target" in str(CliRunner().invoke(app, ["convert", str(table), *wrong]).exception)
