@@ -37,10 +37,13 @@ def _pile(rounds: int, results: Results) -> None:
     """Ten figures that fall on the ground and on each other, and the lowest of them alone: cost per figure and step."""
     model = uk.human(28)
     seconds = np.array([[_fall(model, count) for count in (1, PILE)] for _ in range(rounds)])
+    peer = np.array([[_peer_fall(model, count) for count in (1, PILE)] for _ in range(rounds)])
     problems = np.array([_problems(model, count) for count in (1, PILE)])
     for k, what in enumerate(("falling figures", "figures on the ground")):
         alone, together = 1e6 * np.median(seconds[:, :, k], axis=0)
         parts = {"one alone [us]": float(alone), f"of {PILE} [us]": float(together)}
+        of_peer = 1e6 * np.median(peer[:, :, k], axis=0)
+        parts |= {"MuJoCo, one alone [us]": float(of_peer[0]), f"MuJoCo, of {PILE} [us]": float(of_peer[1])}
         parts |= {f"contact problems a step, {n}": float(problems[i, k]) for i, n in enumerate(("one", str(PILE)))}
         case = f"contact step: heap of {PILE} {what} over one alone, per figure"
         results.limits.append(Limit(case, float(together / alone), PILE_BOUND, "x", parts))
@@ -52,6 +55,23 @@ def _fall(model: uk.Model, count: int) -> tuple[float, float]:
     times = [time.perf_counter()]
     for steps in (FALLING, LYING):
         simulation.step(steps=steps)
+        times.append(time.perf_counter())
+    falling, lying = np.diff(times) / (FALLING, LYING) / count
+    return falling, lying
+
+
+def _peer_fall(model: uk.Model, count: int) -> tuple[float, float]:
+    """The same figures in MuJoCo, where they touch each other and themselves too."""
+    peer = mujoco.MjModel.from_xml_string(mjcf(model, count))
+    data = mujoco.MjData(peer)
+    single = mujoco.MjModel.from_xml_string(mjcf(model))
+    rest = np.zeros(model.nv)
+    data.qpos[:] = np.concatenate(
+        [to_mujoco(model, single, q, rest)[0] for q in np.split(_heap(model, count).world.q, count)]
+    )
+    times = [time.perf_counter()]
+    for steps in (FALLING, LYING):
+        mujoco.mj_step(peer, data, steps)
         times.append(time.perf_counter())
     falling, lying = np.diff(times) / (FALLING, LYING) / count
     return falling, lying
@@ -124,8 +144,12 @@ def peer_step(peer: mujoco.MjModel, model: uk.Model, q: Array) -> float:
     return (time.perf_counter() - start) / STEPS
 
 
-def mjcf(model: uk.Model) -> str:
-    """The figure with its shapes for MuJoCo: elliptic cones, Newton's solver; shapes touch the floor alone."""
+def mjcf(model: uk.Model, heap: int = 0) -> str:
+    """The figure with its shapes for MuJoCo: elliptic cones, Newton's solver; shapes touch the floor alone.
+
+    `heap`: so many figures, whose shapes touch everything.
+    """
+    touching = 'contype="1" conaffinity="1"' if heap else 'contype="0" conaffinity="1"'
 
     def numbers(x: object) -> str:
         return " ".join(f"{v:.17g}" for v in np.ravel(np.asarray(x, dtype=float)))
@@ -140,30 +164,31 @@ def mjcf(model: uk.Model) -> str:
         else:
             size = np.array([shape.radius, shape.length / 2])  # type: ignore[attr-defined]
         place = f'pos="{numbers(at.position)}" quat="{numbers(at.quaternion)}"'
-        return f'<geom type="{kind}" size="{numbers(size)}" {place} contype="0" conaffinity="1" mass="0"/>'
+        return f'<geom type="{kind}" size="{numbers(size)}" {place} {touching} mass="0"/>'
 
-    def joint(link: Link) -> str:
+    def joint(link: Link, name: str) -> str:
         j = link.joint
         if isinstance(j, uk.Free):
-            return f'<freejoint name="{link.joint_name}"/>'
+            return f'<freejoint name="{name}"/>'
         if isinstance(j, uk.Spherical):
-            return f'<joint name="{link.joint_name}" type="ball"/>'
+            return f'<joint name="{name}" type="ball"/>'
         assert isinstance(j, uk.Revolute)
         limits = np.asarray(j.limits)[0] if j.limits is not None else None
         held = "" if limits is None else f' limited="true" range="{numbers(limits)}"'
-        return f'<joint name="{link.joint_name}" axis="{numbers(j.axis)}"{held}/>'
+        return f'<joint name="{name}" axis="{numbers(j.axis)}"{held}/>'
 
-    def body(link: Link) -> str:
+    def body(link: Link, figure: str = "") -> str:
         m = link.mass_properties
         I = m.inertia
         full = numbers((I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2]))
         inertial = f'<inertial pos="{numbers(m.com)}" mass="{m.mass:.17g}" fullinertia="{full}"/>'
         place = f'pos="{numbers(link.at.position)}" quat="{numbers(link.at.quaternion)}"'
-        inside = "".join(geom(s) for s in link.shapes) + "".join(body(child) for child in link.children)
-        return f"<body {place}>{joint(link)}{inertial}{inside}</body>"
+        inside = "".join(geom(s) for s in link.shapes) + "".join(body(child, figure) for child in link.children)
+        return f"<body {place}>{joint(link, figure + link.joint_name)}{inertial}{inside}</body>"
 
     option = (
         f'<option timestep="{DT}" cone="elliptic" solver="Newton"/><compiler angle="radian" balanceinertia="true"/>'
     )
     floor = '<geom type="plane" size="5 5 1" friction="0.8 0.005 0.0001" contype="1" conaffinity="0"/>'
-    return f"<mujoco>{option}<worldbody>{floor}{body(model.links[0])}</worldbody></mujoco>"
+    figures = "".join(body(model.links[0], f"man{k}_" if heap else "") for k in range(heap or 1))
+    return f"<mujoco>{option}<worldbody>{floor}{figures}</worldbody></mujoco>"
