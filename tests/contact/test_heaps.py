@@ -144,3 +144,28 @@ def test_momentum_of_a_large_island() -> None:
         change = uk.momentum(world.model, world.q, world.v)[:3] - before
         assert change == pytest.approx(1e-3 * (ground - (0, 0, 18 * G)), abs=1e-6)  # the balls hardly turn
     assert quiet > 5
+
+
+def test_a_heap_starts_from_forces_whatever_the_step() -> None:
+    """A pyramid of bricks at rest: a tenth of the step asks for a tenth of the impulses, which are known at once."""
+    size, mass = np.array((0.25, 0.12, 0.06)), 2.0
+    b = uk.Builder("brick")
+    inertia = mass / 12 * np.diag(size @ size - size**2)
+    b.link("brick", joint=uk.Free(), mass=mass, inertia=inertia, shapes=[uk.Box(size)])
+    brick, world, layers = b.build(), uk.World(), 6
+    world.terrain = uk.Ground(friction=0.6)
+    for layer in range(layers):
+        for i in range(layers - layer):
+            world.add(brick, f"b{layer}{i}", q=(0.26 * i + 0.13 * layer, 0, 0.03 + 0.06 * layer, 1, 0, 0, 0))
+    sim = uk.Simulation(world, 2e-3)
+    sim.step(steps=50)
+    sim.step()
+    assert np.abs(world.v).max() < 1e-6
+    assert sim.report.exact == 1  # solved point by point
+    trials = sim.report.trials
+    sim.dt = 2e-4
+    sim.step()
+    assert sim.report.certificate.valid
+    assert sim.report.trials <= trials + 1
+    weight = sum(c.force[2] for c in sim.contacts if c.links[1] == "ground")
+    assert weight == pytest.approx(G * mass * layers * (layers + 1) / 2, rel=1e-6)
