@@ -47,8 +47,7 @@ Material material(nb::handle m) {
 struct ChainRows final : LoopRows {
     ClosedChain& chain;
     const Tree& tree;
-    std::vector<double> rate_unused;
-    ChainRows(ClosedChain& c, const Tree& t) : chain(c), tree(t), rate_unused(static_cast<std::size_t>(c.rows())) {}
+    ChainRows(ClosedChain& c, const Tree& t) : chain(c), tree(t) {}
     const RowBlock& at(int l) const { return chain.loops().blocks[static_cast<std::size_t>(l)]; }
     int loops() const override { return static_cast<int>(chain.loops().blocks.size()); }
     int rows(int l) const override { return at(l).rows; }
@@ -56,10 +55,9 @@ struct ChainRows final : LoopRows {
         *count = at(l).path_end - at(l).path;
         return chain.loops().bodies.data() + at(l).path;
     }
-    void jacobian(const double* q, const double* v, double* H, double* rate, double* error) override {
+    void jacobian(const double* q, const double* v, double* H, double* rate) override {
         std::fill(H, H + static_cast<std::ptrdiff_t>(chain.rows()) * tree.nv, 0.0);
         chain.jacobian(q, v, H, rate);
-        chain.state(q, v, error, rate_unused.data());
     }
     void project(double* q, double* v) override { chain.project(q, v); }
     void state(const double* q, const double* v, double* error, double* rate) override { chain.state(q, v, error, rate); }

@@ -91,7 +91,7 @@ protected:
         }
         add_curved_stops(q, v);
         if (!loops) return;
-        loops->jacobian(q, v, loop_H_.data(), loop_rate_.data(), loop_error_.data());
+        loops->jacobian(q, v, loop_H_.data(), loop_rate_.data());
         for (int l = 0; l < loops->loops(); ++l) {
             int count;
             const int* bodies = loops->bodies(l, &count);
@@ -101,7 +101,7 @@ protected:
     /// Limits on several freedoms that touch: rows that point inside.
     void add_curved_stops(const double* q, const double* v) {
         if (!std::any_of(curved_touched_.begin(), curved_touched_.end(), [](char touched) { return touched; })) return;
-        limits->jacobian(q, v, curved_H_.data(), curved_product_.data(), curved_unused_.data());
+        limits->jacobian(q, v, curved_H_.data(), curved_product_.data());
         for (double& h : curved_H_) h = -h;
         for (std::size_t i = 0; i < curved_touched_.size(); ++i) {
             if (!curved_touched_[i]) continue;
@@ -120,7 +120,7 @@ protected:
         int n = 0;
         for (int l = 0; l < loops->loops(); ++l) solver_.loop_row.push_back(n), n += loops->rows(l);
         const auto rows = static_cast<std::size_t>(n);
-        loop_H_.resize(rows * nv_), loop_rate_.resize(rows), loop_error_.resize(rows);
+        loop_H_.resize(rows * nv_), loop_rate_.resize(rows);
         solver_.loop_target.resize(rows), solver_.loop_w.assign(rows, 0.0);
     }
 
@@ -128,7 +128,7 @@ protected:
     ContactSolver solver_;
     Vec<int> body_of_;
     Vec<double> curved_product_, curved_H_;
-    Vec<double> loop_H_, loop_rate_, loop_error_;
+    Vec<double> loop_H_, loop_rate_;
 };
 
 UKEMI_END

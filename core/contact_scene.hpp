@@ -108,8 +108,8 @@ public:
     virtual int rows(int loop) const = 0;
     /// Bodies between its ends and the world.
     virtual const int* bodies(int loop, int* count) const = 0;
-    /// H (rows x nv, row-major), H_dot v and position errors of all rows.
-    virtual void jacobian(const double* q, const double* v, double* H, double* rate, double* error) = 0;
+    /// H (rows x nv, row-major) and H_dot v of all rows.
+    virtual void jacobian(const double* q, const double* v, double* H, double* rate) = 0;
     virtual void project(double* q, double* v) = 0;
     /// Position errors and rates of all rows.
     virtual void state(const double* q, const double* v, double* error, double* rate) = 0;
