@@ -53,13 +53,13 @@ class Settings:
     swing_weight: float = 200.0 / 3
     swing_kp: float = 900.0
     swing_kd: float = 60.0
-    land_weight: float = 1000.0
+    land_weight: float = 1e4
     land_kp: float = 1600.0
     land_kd: float = 80.0
-    land_depth: float = 0.001
-    land_time: float = 0.015
+    land_touch: float = 0.05
+    land_brake: float = 60.0
     land_speed: float = 0.4
-    brake_weight: float = 1000.0
+    brake_weight: float = 1e4
     near: float = 0.05
     stick: float = 150.0
     limit_time: float = 0.02
@@ -100,7 +100,7 @@ class Settings:
                 *(self.dt, self.friction, self.regularisation),
                 *(self.com_weight, kp, kd, self.spin_weight, k),
                 *(self.swing_weight, self.swing_kp, self.swing_kd),
-                *(self.land_weight, self.land_kp, self.land_kd, self.land_depth, self.land_time, self.land_speed),
+                *(self.land_weight, self.land_kp, self.land_kd, self.land_touch, self.land_brake, self.land_speed),
                 *(self.brake_weight, self.near),
                 *(self.stick, self.limit_time),
             ]
