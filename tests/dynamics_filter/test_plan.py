@@ -11,7 +11,7 @@ from ukemi.model.arrays import Array
 
 FLOOR = np.array([0.0, 0, 1, 1, 0, 0, 0, 1, 0])
 MU = 0.8
-WEIGHTS = np.array([2500.0, 2000, 3000, 250, 200, 300, *[2500] * 6, 1e-3, 10, 0.5])
+WEIGHTS = np.array([2500.0, 2000, 3000, 250, 200, 300, *[2500] * 6, 1e-3, 10])
 EDGES = np.array([[MU, 0, 1], [-MU, 0, 1], [0, MU, 1], [0, -MU, 1]])
 
 
@@ -27,7 +27,7 @@ def problem(rng: np.random.Generator, n: int = 10) -> dict[str, Array]:
     about = np.concatenate([goal[:, :3], np.tile([0, 0, 9.81], (n, 1))], axis=1)
     start = np.concatenate([[0.01, -0.08, 0.9, 0.2, 0.1, 0], 0.02 * rng.standard_normal(6)])
     h = rng.uniform(0.02, 0.05, n)
-    push = about[:, 3:] + rng.standard_normal((n, 3))
+    push = np.concatenate([about[:, 3:] + rng.standard_normal((n, 3)), rng.uniform(0.1, 1.0, (n, 3))], axis=1)
     place = np.tile(feet, (n, 1, 1))
     return {"start": start, "h": h, "about": about, "share": share, "place": place, "push": push, "goal": goal}
 
@@ -64,9 +64,10 @@ def test_the_plan_is_the_solution_of_its_least_squares_problem() -> None:
         weight = np.sqrt(WEIGHTS[:12] * h * (WEIGHTS[13] if k == n - 1 else 1.0))
         rows.append(weight[:, None] * effect)
         rhs.append(weight * (p["goal"][k] - state))
-        whole = np.sqrt(WEIGHTS[14] * h)
-        rows.append(whole * np.array([EDGES[e] if interval == k else np.zeros(3) for interval, _, e in columns]).T)
-        rhs.append(whole * p["push"][k])
+        whole = np.sqrt(p["push"][k, 3:] * h)
+        pushes = np.array([EDGES[e] if interval == k else np.zeros(3) for interval, _, e in columns])
+        rows.append(whole[:, None] * pushes.T)
+        rhs.append(whole * p["push"][k, :3])
     small = [np.sqrt(WEIGHTS[12] * p["h"][k]) / p["share"][k, i] for k, i, _ in columns]
     u, _ = nnls(np.concatenate([*rows, np.diag(small)]), np.concatenate([*rhs, np.zeros(len(columns))]), maxiter=10000)
     wanted = np.zeros_like(force)

@@ -21,7 +21,7 @@ class Settings:
     com_*: centre of mass; spin_*: angular momentum about it; swing_*: soles in the air, per point; land_*: soles that
     should be down; brake_weight: soles that slow down before the floor. plan_*: weights of the plan, per unit mass
     (plan_height, plan_climb: upwards; plan_push: of the whole force, from what the reference's centre of mass asks
-    for). step_*: foot placement by the capture-point error.
+    for; plan_steady: how many times as much upwards far from flights). step_*: foot placement by the capture-point error.
     early: seconds before its time that a point may bear if it touches the floor.
     ramp: seconds in which a point takes up or gives away its share of the load.
     """
@@ -72,6 +72,7 @@ class Settings:
     plan_force: float = 4e-4
     plan_last: float = 10.0
     plan_push: float = 0.01
+    plan_steady: float = 4.0
     ramp: float = 0.1
     early: float = 0.02
     step_gain: float = 0.7
@@ -111,7 +112,7 @@ class Settings:
         level, height = (self.plan_place, self.plan_velocity), (self.plan_height, self.plan_climb)
         course = [[way, way, up] for way, up in zip(level, height, strict=True)]
         state = [*course[0], *course[1], *[self.plan_spin] * 3, *[self.plan_turn] * 3]
-        return np.array([*np.array([*state, self.plan_force]) / 0.04, self.plan_last, self.plan_push / 0.04])
+        return np.array([*np.array([*state, self.plan_force]) / 0.04, self.plan_last])
 
 
 #: What `filter_motion` uses first.
