@@ -188,7 +188,7 @@ inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B
         const bool brake = land || down < gently;
         if (brake) down = gently;
         const Vec3<double> e[3] = {d.floor.t1, d.floor.t2, g.n};
-        const double level[3] = {dot(e[0], wish), dot(e[1], wish), down}, weights[3] = {w, w, land ? w : brake ? s.brake_weight : w};
+        const double level[3] = {dot(e[0], wish), dot(e[1], wish), down}, weights[3] = {w, w, brake ? s.brake_weight : w};
         for (int k = carried ? 2 : 0; k < (carried && !brake ? 2 : 3); ++k)
             point_row(*d.tree, B, q, d.points[p], x, e[k], rows.add(level[k] - dot(e[k], drift), 1 / weights[k]));
     }

@@ -91,7 +91,7 @@ def test_a_body_at_rest_above_its_feet_is_carried() -> None:
     p["goal"][:, 0], p["start"][:] = 0.03, 0.0
     p["goal"][:, 2] = p["start"][2] = 0.9
     p["start"][0] = 0.03
-    p["about"][:, :3], p["push"][:] = p["goal"][:, :3], -GRAVITY
+    p["about"][:, :3], p["push"][:, :3] = p["goal"][:, :3], -GRAVITY
     x, force, _ = solve(p, np.zeros((len(p["h"]), 3)))
     np.testing.assert_allclose(force.sum(axis=1), np.tile(-GRAVITY, (len(p["h"]), 1)), atol=2e-2)
     np.testing.assert_allclose(x, np.tile(p["start"], (len(x), 1)), atol=1e-3)

@@ -53,7 +53,7 @@ class Settings:
     swing_weight: float = 200.0 / 3
     swing_kp: float = 900.0
     swing_kd: float = 60.0
-    land_weight: float = 1e4
+    land_weight: float = 1000.0
     land_kp: float = 1600.0
     land_kd: float = 80.0
     land_touch: float = 0.05
