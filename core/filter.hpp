@@ -160,7 +160,8 @@ constexpr double follow = 6e-3, come_up = 15e-3;
 /// `touch`, no faster on its way than a steady deceleration can stop, and than `most`.
 inline double brake_before(const FilterSettings& s, double left, double speed, double touch, double most) {
     if (left < 0) return (-left / come_up - speed) / follow;
-    const double pace = std::sqrt(touch * touch + 2 * s.land_brake * left);
+    const double then = std::fmax(left + speed * s.dt, 0.0);  // where it is when it has the speed that is chosen now
+    const double pace = std::sqrt(touch * touch + 2 * s.land_brake * then);
     return (-std::fmin(pace, most) - speed) / follow + (pace < most ? s.land_brake * std::fmin(std::fmax(-speed / std::fmax(pace, 1e-3), 0.0), 1.0) : 0.0);
 }
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.optimize import nnls
 
+from tests.dynamics_filter.figures import standing_reference
 from ukemi import _core
-from ukemi.dynamics_filter.window import GRAVITY, knots
+from ukemi.dynamics_filter.reference import FLIGHT
+from ukemi.dynamics_filter.settings import STANDARD
+from ukemi.dynamics_filter.window import GRAVITY, Window, knots
 from ukemi.model.arrays import Array
 
 FLOOR = np.array([0.0, 0, 1, 1, 0, 0, 0, 1, 0])
@@ -109,3 +114,14 @@ def test_knots_stand_on_changes_of_contact() -> None:
     assert (np.diff(marks) >= 20 // 3).all()
     # pushing until the last moment: take-off is a knot, however near
     assert knots(contact, 128, 170, 20)[:2].tolist() == [128, 130]
+
+
+def test_only_what_is_far_from_flights_pays_more_for_pushing_otherwise_upwards() -> None:
+    still = standing_reference(2.0)
+    contact = still.contact.copy()
+    contact[:50] = False  # a flight of 0.1 s
+    price = Window(replace(still, contact=contact), STANDARD, FLOOR).push[:, 3:]
+    np.testing.assert_allclose(price[:, :2], STANDARD.plan_push / 0.04)
+    first = round((0.1 + FLIGHT) / still.dt)
+    np.testing.assert_allclose(price[:first, 2], STANDARD.plan_push / 0.04)
+    np.testing.assert_allclose(price[first:, 2], STANDARD.plan_steady * STANDARD.plan_push / 0.04)

@@ -57,8 +57,8 @@ class Settings:
     land_kp: float = 1600.0
     land_kd: float = 80.0
     land_touch: float = 0.05
-    land_brake: float = 60.0
-    land_speed: float = 0.4
+    land_brake: float = 100.0
+    land_speed: float = 0.6
     brake_weight: float = 1e4
     near: float = 0.05
     stick: float = 150.0
