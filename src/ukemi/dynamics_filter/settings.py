@@ -20,9 +20,9 @@ class Settings:
     root_weight, root_kp, root_kd: orientation of the pelvis; place_weight: its place.
     com_*: centre of mass; spin_*: angular momentum about it; swing_*: soles in the air, per point; land_*: soles that
     should be down (land_touch, land_speed [m/s], land_brake [m/s^2]: how they come down); brake_weight: of their way
-    down, and of soles that slow down before the floor. plan_*: weights of the plan, per unit mass (plan_height, plan_climb: upwards; plan_push: of the whole force, from what the reference's centre of mass asks
-    for; plan_steady: how many times as much upwards far from flights). step_*: foot placement by the capture-point
-    error.
+    down, and of soles that slow down before the floor. plan_*: weights of the plan, per unit mass (plan_height,
+    plan_climb: upwards; plan_push: of the whole force, from what the reference's centre of mass asks for; plan_steady:
+    how many times as much upwards far from flights). step_*: foot placement by the capture-point error.
     early: seconds before its time that a point may bear if it touches the floor.
     ramp: seconds in which a point takes up or gives away its share of the load.
     """
