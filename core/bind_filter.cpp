@@ -180,14 +180,14 @@ private:
     Scratch scratch_;
 };
 
-/// A centroidal plan; push: the reference's whole force; weights: of the state (12), of forces, factor of the last state, of the whole force; floor: normal, two tangents.
+/// A centroidal plan; push: the reference's whole force and weights of its axes; weights: of the state (12), of forces, factor of the last state; floor: normal, two tangents.
 nb::tuple centroidal_plan(nb::handle start, nb::handle h, nb::handle about, nb::handle share, nb::handle place, nb::handle spin, nb::handle push, nb::handle goal, nb::handle weights, nb::handle floor, double mu,
                           nb::handle gravity) {
     const Array H("h", h.ptr()), S("share", share.ptr());
     if (H.ndim() != 1 || S.ndim() != 2 || H.size() < 1) throw InputError("InvalidInputError", "plan: expected h (n) and share (n, points), got " + H.shape_text() + " and " + S.shape_text());
     const npy_intp n = H.size(), np = S.dim(1);
     const Array X = table("start", start, {12}), A = table("about", about, {n, 6}), Sh = table("share", share, {n, np}), P = table("place", place, {n, np, 3});
-    const Array G = table("goal", goal, {n, 12}), W = table("weights", weights, {15}), Pu = table("push", push, {n, 3}), Z = table("spin", spin, {n, 3}), F = table("floor", floor, {9}), g = table("gravity", gravity, {3});
+    const Array G = table("goal", goal, {n, 12}), W = table("weights", weights, {14}), Pu = table("push", push, {n, 6}), Z = table("spin", spin, {n, 3}), F = table("floor", floor, {9}), g = table("gravity", gravity, {3});
     for (const Array* a : {&H, &X, &A, &Sh, &P, &G, &W, &F, &g, &Z, &Pu}) a->require_finite();
     npy_intp edges = 0;
     for (npy_intp i = 0; i < n * np; ++i) edges += 4 * (Sh.data()[i] > 0);
@@ -195,7 +195,7 @@ nb::tuple centroidal_plan(nb::handle start, nb::handle h, nb::handle about, nb::
     d.intervals = static_cast<int>(n), d.np = static_cast<int>(np);
     d.h = H.data(), d.about = A.data(), d.share = Sh.data(), d.place = P.data(), d.goal = G.data(), d.spin = Z.data(), d.push = Pu.data(), d.start = X.data();
     std::copy(g.data(), g.data() + 3, d.gravity), std::copy(F.data(), F.data() + 9, d.floor), std::copy(W.data(), W.data() + 12, d.weight);
-    d.mu = mu, d.force_weight = W.data()[12], d.last = W.data()[13], d.push_weight = W.data()[14], d.tolerance = 1e-7;
+    d.mu = mu, d.force_weight = W.data()[12], d.last = W.data()[13], d.tolerance = 1e-7;
     std::vector<int> integers(static_cast<std::size_t>(n + 1 + 12 * n));
     d.first = integers.data(), d.pivot = d.first + n + 1;
     std::vector<double> numbers(static_cast<std::size_t>(20 * edges + 144 * (n + 1) + 288 * n + 24 * n + 45 * n + 64));

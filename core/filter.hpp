@@ -153,6 +153,18 @@ inline double clearance(const FilterData& d, const FilterInput& in, int p) {
 /// Toes so far below the ground are under a step that the foot stands before [m].
 constexpr double under = 0.02;
 
+/// Speeds follow their course within this time [s], and what is below its height comes up within the second.
+constexpr double follow = 6e-3, come_up = 15e-3;
+
+/// Acceleration of a point that comes down with `speed` (negative) and has the height `left`: it reaches the floor with the speed
+/// `touch`, no faster on its way than a steady deceleration can stop, and than `most`.
+inline double brake_before(const FilterSettings& s, double left, double speed, double touch, double most) {
+    if (left < 0) return (-left / come_up - speed) / follow;
+    const double then = std::fmax(left + speed * s.dt, 0.0);  // where it is when it has the speed that is chosen now
+    const double pace = std::sqrt(touch * touch + 2 * s.land_brake * then);
+    return (-std::fmin(pace, most) - speed) / follow + (pace < most ? s.land_brake * std::fmin(std::fmax(-speed / std::fmax(pace, 1e-3), 0.0), 1.0) : 0.0);
+}
+
 /// Points in the air follow their reference; those that should be down go down.
 inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B, const In<double>& q, FilterRows& rows) {
     const FilterSettings& s = d.s;
@@ -171,13 +183,13 @@ inline void swing_rows(FilterData& d, const FilterInput& in, const BodyMotion* B
         const Ground g = ground_under(d.floor, x);
         const double high = clearance(d, in, p);
         double down = dot(g.n, wish) + kp * std::fmax(0.0, high - ground_under(d.floor, goal).height);
-        // touch-down: aim below the floor, no faster than a foot comes down; what is not sent down slows down before the floor
-        const double speed = dot(g.n, v), left = g.height + (high > 0 ? -high : in.share[p] != 0 && kind != PointKind::toe ? s.land_depth : 0.0);
-        const double pace = left / s.land_time, gently = (-(land ? std::fmin(pace, s.land_speed) : pace) - speed) / (0.4 * s.land_time);
+        // touch-down: no faster than a foot comes down, and than it can be stopped; what is not sent down slows down before the floor too
+        const double speed = dot(g.n, v), left = g.height - high, touch = high > 0 || in.share[p] == 0 || kind == PointKind::toe ? 0.0 : s.land_touch;
+        const double gently = brake_before(s, left, speed, touch, land ? s.land_speed : 1e30);
         const bool brake = land || down < gently;
         if (brake) down = gently;
         const Vec3<double> e[3] = {d.floor.t1, d.floor.t2, g.n};
-        const double level[3] = {dot(e[0], wish), dot(e[1], wish), down}, weights[3] = {w, w, land ? w : brake ? s.brake_weight : w};
+        const double level[3] = {dot(e[0], wish), dot(e[1], wish), down}, weights[3] = {w, w, brake ? s.brake_weight : w};
         for (int k = carried ? 2 : 0; k < (carried && !brake ? 2 : 3); ++k)
             point_row(*d.tree, B, q, d.points[p], x, e[k], rows.add(level[k] - dot(e[k], drift), 1 / weights[k]));
     }

@@ -22,8 +22,8 @@ struct FilterSettings {
     double spin_weight, spin_k;                ///< angular momentum about it: weight of (N m)^2
     double swing_weight, swing_kp, swing_kd;   ///< points in the air: weight per point
     double land_weight, land_kp, land_kd;      ///< points that should be down and are not
-    double land_depth;                         ///< where they aim, below the floor [m]
-    double land_time;                          ///< they come down as fast as their height over this time [s]
+    double land_touch;                         ///< speed with which they touch the floor [m/s]
+    double land_brake;                         ///< they come down as fast as this deceleration can stop them at the floor [m/s^2]
     double land_speed;                         ///< but no faster than this [m/s]
     double brake_weight;                       ///< of points that slow down before the floor
     double near;                               ///< a point comes down only this near to where it should [m]

@@ -10,8 +10,8 @@
 // primal-dual interior-point method (Mehrotra's predictor and corrector) whose Newton steps are Riccati recursions: linear in
 // the number of intervals, and with H = D + rho B_v^T B_v, D = weights + z/u diagonal, only 12 x 12 matrices are inverted:
 //   P_k = Q + A^T P (1 + Y P)^-1 A,  Y = B H^-1 B^T.
-// B_v = h E are the rows of B for the velocity, rho = weight of F - F_ref over h: as F = E u, that cost costs one 3 x 3 matrix.
-//   H^-1 = D^-1 - D^-1 B_v^T C B_v D^-1,  C = rho (1 + rho B_v D^-1 B_v^T)^-1  (Woodbury).
+// B_v = h E are the rows of B for the velocity, rho = weights of F - F_ref over h, a diagonal: as F = E u, that cost costs one 3 x 3
+// matrix.  H^-1 = D^-1 - D^-1 B_v^T C B_v D^-1,  C = s (1 + s B_v D^-1 B_v^T s)^-1 s,  s^2 = rho  (Woodbury).
 #pragma once
 #include <cmath>
 
@@ -154,10 +154,11 @@ inline void plan_factor(const PlanData& d) {
         double* V = d.V + VC * k;
         for (int i = 0; i < NX; ++i)
             for (int j = 0; j < 3; ++j) V[3 * i + j] = Y[i * NX + 3 + j];
-        const double rho = d.push_weight / step.h;
-        const double* y = Y + 3 * NX + 3;
-        const Sym3<double> C = inverse(Sym3<double>{1 + rho * y[0], rho * y[1], rho * y[2], 1 + rho * y[NX + 1], rho * y[NX + 2], 1 + rho * y[2 * NX + 2]});
-        write3(V + 3 * NX, Vec3<double>{C.xx, C.xy, C.xz} * rho), write3(V + 3 * NX + 3, Vec3<double>{C.xy, C.yy, C.yz} * rho), write3(V + 3 * NX + 6, Vec3<double>{C.xz, C.yz, C.zz} * rho);
+        const double *w = d.push + 6 * k + 3, *y = Y + 3 * NX + 3;
+        const Vec3<double> s{std::sqrt(w[0] / step.h), std::sqrt(w[1] / step.h), std::sqrt(w[2] / step.h)};  // of rho
+        const Sym3<double> C = inverse(Sym3<double>{1 + s.x * s.x * y[0], s.x * s.y * y[1], s.x * s.z * y[2], 1 + s.y * s.y * y[NX + 1], s.y * s.z * y[NX + 2], 1 + s.z * s.z * y[2 * NX + 2]});
+        write3(V + 3 * NX, Vec3<double>{C.xx * s.x, C.xy * s.y, C.xz * s.z} * s.x), write3(V + 3 * NX + 3, Vec3<double>{C.xy * s.x, C.yy * s.y, C.yz * s.z} * s.y);
+        write3(V + 3 * NX + 6, Vec3<double>{C.xz * s.x, C.yz * s.y, C.zz * s.z} * s.z);
         for (int i = 0; i < NX; ++i) {
             const Vec3<double> c = step.softened(read3(V + 3 * i));
             for (int j = 0; j < NX; ++j) Y[i * NX + j] -= dot(c, read3(V + 3 * j));
@@ -250,7 +251,7 @@ inline void plan_gradient(const PlanData& d) {
     for (int k = 0; k < d.intervals; ++k) {
         const PlanStep step(d, k);
         const Vec3<double> F = (read3(d.x + NX * (k + 1) + 3) - read3(d.x + NX * k + 3)) * (1 / step.h) - read3(d.gravity);
-        const Vec3<double> over = (F - read3(d.push + 3 * k)) * d.push_weight;
+        const Vec3<double> off = F - read3(d.push + 6 * k), w = read3(d.push + 6 * k + 3), over{off.x * w.x, off.y * w.y, off.z * w.z};
         for (int e = step.first(); e < step.last(); ++e) d.r[e] = d.W[e] * d.u[e] + dot(read3(d.B + NX * e + 3), over);
     }
 }

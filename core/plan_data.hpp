@@ -10,11 +10,11 @@ struct PlanData {
     const double* share;      ///< per interval and point: 0 does not bear, up to 1 bears its share
     const double* place;      ///< per interval and point, 3
     const double* spin;       ///< per interval, 3: angular momentum of the reference
-    const double* push;       ///< per interval, 3: the reference's whole force
+    const double* push;       ///< per interval, 6: the reference's whole force, and the weights of being off it along the axes
     const double* goal;       ///< per interval, 12: state at its end
     const double* start;      ///< 12
     double gravity[3], floor[9], mu;  ///< floor: normal and two tangents
-    double weight[12], force_weight, last, push_weight, tolerance;  ///< of the state, of forces, factor of the last state, of the whole force
+    double weight[12], force_weight, last, tolerance;  ///< of the state, of forces, factor of the last state
     // results and work
     int *first, *pivot;
     double *B, *W, *D, *u, *z, *r, *du, *dz, *correct, *x, *P, *Y, *F, *affine, *V;

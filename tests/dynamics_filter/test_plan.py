@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.optimize import nnls
 
+from tests.dynamics_filter.figures import standing_reference
 from ukemi import _core
-from ukemi.dynamics_filter.window import GRAVITY, knots
+from ukemi.dynamics_filter.reference import FLIGHT
+from ukemi.dynamics_filter.settings import STANDARD
+from ukemi.dynamics_filter.window import GRAVITY, Window, knots
 from ukemi.model.arrays import Array
 
 FLOOR = np.array([0.0, 0, 1, 1, 0, 0, 0, 1, 0])
 MU = 0.8
-WEIGHTS = np.array([2500.0, 2000, 3000, 250, 200, 300, *[2500] * 6, 1e-3, 10, 0.5])
+WEIGHTS = np.array([2500.0, 2000, 3000, 250, 200, 300, *[2500] * 6, 1e-3, 10])
 EDGES = np.array([[MU, 0, 1], [-MU, 0, 1], [0, MU, 1], [0, -MU, 1]])
 
 
@@ -27,7 +32,7 @@ def problem(rng: np.random.Generator, n: int = 10) -> dict[str, Array]:
     about = np.concatenate([goal[:, :3], np.tile([0, 0, 9.81], (n, 1))], axis=1)
     start = np.concatenate([[0.01, -0.08, 0.9, 0.2, 0.1, 0], 0.02 * rng.standard_normal(6)])
     h = rng.uniform(0.02, 0.05, n)
-    push = about[:, 3:] + rng.standard_normal((n, 3))
+    push = np.concatenate([about[:, 3:] + rng.standard_normal((n, 3)), rng.uniform(0.1, 1.0, (n, 3))], axis=1)
     place = np.tile(feet, (n, 1, 1))
     return {"start": start, "h": h, "about": about, "share": share, "place": place, "push": push, "goal": goal}
 
@@ -64,9 +69,10 @@ def test_the_plan_is_the_solution_of_its_least_squares_problem() -> None:
         weight = np.sqrt(WEIGHTS[:12] * h * (WEIGHTS[13] if k == n - 1 else 1.0))
         rows.append(weight[:, None] * effect)
         rhs.append(weight * (p["goal"][k] - state))
-        whole = np.sqrt(WEIGHTS[14] * h)
-        rows.append(whole * np.array([EDGES[e] if interval == k else np.zeros(3) for interval, _, e in columns]).T)
-        rhs.append(whole * p["push"][k])
+        whole = np.sqrt(p["push"][k, 3:] * h)
+        pushes = np.array([EDGES[e] if interval == k else np.zeros(3) for interval, _, e in columns])
+        rows.append(whole[:, None] * pushes.T)
+        rhs.append(whole * p["push"][k, :3])
     small = [np.sqrt(WEIGHTS[12] * p["h"][k]) / p["share"][k, i] for k, i, _ in columns]
     u, _ = nnls(np.concatenate([*rows, np.diag(small)]), np.concatenate([*rhs, np.zeros(len(columns))]), maxiter=10000)
     wanted = np.zeros_like(force)
@@ -90,7 +96,7 @@ def test_a_body_at_rest_above_its_feet_is_carried() -> None:
     p["goal"][:, 0], p["start"][:] = 0.03, 0.0
     p["goal"][:, 2] = p["start"][2] = 0.9
     p["start"][0] = 0.03
-    p["about"][:, :3], p["push"][:] = p["goal"][:, :3], -GRAVITY
+    p["about"][:, :3], p["push"][:, :3] = p["goal"][:, :3], -GRAVITY
     x, force, _ = solve(p, np.zeros((len(p["h"]), 3)))
     np.testing.assert_allclose(force.sum(axis=1), np.tile(-GRAVITY, (len(p["h"]), 1)), atol=2e-2)
     np.testing.assert_allclose(x, np.tile(p["start"], (len(x), 1)), atol=1e-3)
@@ -108,3 +114,14 @@ def test_knots_stand_on_changes_of_contact() -> None:
     assert (np.diff(marks) >= 20 // 3).all()
     # pushing until the last moment: take-off is a knot, however near
     assert knots(contact, 128, 170, 20)[:2].tolist() == [128, 130]
+
+
+def test_only_what_is_far_from_flights_pays_more_for_pushing_otherwise_upwards() -> None:
+    still = standing_reference(2.0)
+    contact = still.contact.copy()
+    contact[:50] = False  # a flight of 0.1 s
+    price = Window(replace(still, contact=contact), STANDARD, FLOOR).push[:, 3:]
+    np.testing.assert_allclose(price[:, :2], STANDARD.plan_push / 0.04)
+    first = round((0.1 + FLIGHT) / still.dt)
+    np.testing.assert_allclose(price[:first, 2], STANDARD.plan_push / 0.04)
+    np.testing.assert_allclose(price[first:, 2], STANDARD.plan_steady * STANDARD.plan_push / 0.04)

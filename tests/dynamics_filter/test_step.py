@@ -148,3 +148,29 @@ def test_before_its_time_only_what_does_not_slide_sticks(speed: float, sticks: b
     follower.core.reset(reference.q[0], v)
     down = follower.advance(1)["down"][0, ~reference.points.tip] > 0
     assert down.all() if sticks else not down.any()
+
+
+def test_a_foot_comes_down_at_its_pace_and_is_slow_when_it_touches() -> None:
+    reference = standing_reference(0.4)
+    model = reference.model
+    lifted, bend = reference.q[0].copy(), 0.7
+    lifted[model.joint("left_knee").q] = bend
+    for joint in ("hip", "ankle"):
+        lifted[model.joint(f"left_{joint}").q] = (np.cos(bend / 4), 0, -np.sin(bend / 4), 0)
+    follower = Follower(reference, STANDARD)
+    follower.core.reset(lifted, np.zeros(model.nv))
+    chunks = [follower.advance(5) for _ in range(40)]
+    place, down, impulse = (np.concatenate([c[name] for c in chunks]) for name in ("place", "down", "impulse"))
+    left = np.flatnonzero((model.link_index("left_foot") == reference.points.links) & ~reference.points.tip)
+    height = place[:, left, 2].mean(axis=1)
+    touch = int(np.flatnonzero((down[:, left] > 0).any(axis=1))[0])
+    speed = -np.diff(height[: touch + 1]) / reference.dt
+    s = STANDARD
+    assert height[0] > 0.03
+    assert speed.max() < 1.05 * s.land_speed
+    assert speed[-1] <= s.land_touch
+    assert not impulse[:, left].any()  # nothing is left for the floor to stop
+    # at its speed until a steady deceleration stops it; a few time constants of 6 ms to start and to end
+    wanted = (height[0] - s.land_speed**2 / (2 * s.land_brake)) / s.land_speed + s.land_speed / s.land_brake
+    assert touch * reference.dt == pytest.approx(wanted, abs=0.03)
+    assert (down[touch + 2 :, left] > 0).all()

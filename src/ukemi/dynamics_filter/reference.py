@@ -18,6 +18,8 @@ from ukemi.model.model import Model
 
 #: Kinds of contact points, as in core/filter_data.hpp.
 SOLE, TIP, SEAT, PIVOT, GLIDE, TOE, HAND = range(7)
+#: Nobody walks so soon before or after a flight [s].
+FLIGHT = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,6 +120,15 @@ class Reference:
         f[:, 2] = np.maximum(f[:, 2], 0.0)
         f[~self.contact.any(axis=1)] = 0.0
         return f
+
+    @cached_property
+    def walks(self) -> NDArray[np.bool_]:
+        """(n,): whether no flight is near."""
+        far = round(FLIGHT / self.dt)
+        flies = np.concatenate([[0], np.cumsum(~self.contact.any(axis=1))])
+        steps = np.arange(len(self))
+        near: NDArray[np.bool_] = flies[np.minimum(steps + far + 1, len(steps))] > flies[np.maximum(steps - far, 0)]
+        return ~near
 
     @cached_property
     def centroid_goal(self) -> Array:

@@ -19,9 +19,10 @@ class Settings:
     bends and which are straight again soon after. limb, spine, toes: weights of joint accelerations.
     root_weight, root_kp, root_kd: orientation of the pelvis; place_weight: its place.
     com_*: centre of mass; spin_*: angular momentum about it; swing_*: soles in the air, per point; land_*: soles that
-    should be down; brake_weight: soles that slow down before the floor. plan_*: weights of the plan, per unit mass
-    (plan_height, plan_climb: upwards; plan_push: of the whole force, from what the reference's centre of mass asks
-    for). step_*: foot placement by the capture-point error.
+    should be down (land_touch, land_speed [m/s], land_brake [m/s^2]: how they come down); brake_weight: of their way
+    down, and of soles that slow down before the floor. plan_*: weights of the plan, per unit mass (plan_height,
+    plan_climb: upwards; plan_push: of the whole force, from what the reference's centre of mass asks for; plan_steady:
+    how many times as much upwards far from flights). step_*: foot placement by the capture-point error.
     early: seconds before its time that a point may bear if it touches the floor.
     ramp: seconds in which a point takes up or gives away its share of the load.
     """
@@ -56,10 +57,10 @@ class Settings:
     land_weight: float = 1000.0
     land_kp: float = 1600.0
     land_kd: float = 80.0
-    land_depth: float = 0.001
-    land_time: float = 0.015
-    land_speed: float = 0.4
-    brake_weight: float = 1000.0
+    land_touch: float = 0.05
+    land_brake: float = 100.0
+    land_speed: float = 0.6
+    brake_weight: float = 1e4
     near: float = 0.05
     stick: float = 150.0
     limit_time: float = 0.02
@@ -72,6 +73,7 @@ class Settings:
     plan_force: float = 4e-4
     plan_last: float = 10.0
     plan_push: float = 0.01
+    plan_steady: float = 4.0
     ramp: float = 0.1
     early: float = 0.02
     step_gain: float = 0.7
@@ -100,7 +102,7 @@ class Settings:
                 *(self.dt, self.friction, self.regularisation),
                 *(self.com_weight, kp, kd, self.spin_weight, k),
                 *(self.swing_weight, self.swing_kp, self.swing_kd),
-                *(self.land_weight, self.land_kp, self.land_kd, self.land_depth, self.land_time, self.land_speed),
+                *(self.land_weight, self.land_kp, self.land_kd, self.land_touch, self.land_brake, self.land_speed),
                 *(self.brake_weight, self.near),
                 *(self.stick, self.limit_time),
             ]
@@ -111,7 +113,7 @@ class Settings:
         level, height = (self.plan_place, self.plan_velocity), (self.plan_height, self.plan_climb)
         course = [[way, way, up] for way, up in zip(level, height, strict=True)]
         state = [*course[0], *course[1], *[self.plan_spin] * 3, *[self.plan_turn] * 3]
-        return np.array([*np.array([*state, self.plan_force]) / 0.04, self.plan_last, self.plan_push / 0.04])
+        return np.array([*np.array([*state, self.plan_force]) / 0.04, self.plan_last])
 
 
 #: What `filter_motion` uses first.

@@ -8,7 +8,6 @@ them off: the least change d of the course with d'' = - excess, for what is fast
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ukemi.dynamics_filter.reference import Reference, runs
 from ukemi.model.arrays import Array
@@ -18,15 +17,13 @@ GRAVITY = 9.81
 STEP, PUSH = 1.3, 2.0
 #: Slower changes of height than this stay as they are [Hz].
 SLOWEST = 1.5
-#: Nobody walks so soon before or after a flight [s].
-FLIGHT = 0.5
 ROUNDS = 4
 
 
 def soft_steps(reference: Reference) -> Reference:
     """The reference, its centre of mass without the spikes of its steps; itself if there are none."""
     c, dt = reference.centroid, reference.dt
-    walks = _walks(reference)
+    walks = reference.walks
     change = np.zeros(len(c))
     for _ in range(ROUNDS):
         weight = 1 + (_rate(c[:, 5], dt) + _rate(_rate(change, dt), dt)) / GRAVITY
@@ -44,15 +41,6 @@ def soft_steps(reference: Reference) -> Reference:
     soft[:, 5] += _rate(change, dt)
     reference.__dict__["centroid"] = soft
     return reference
-
-
-def _walks(reference: Reference) -> NDArray[np.bool_]:
-    """(n,): whether no flight is near."""
-    far = round(FLIGHT / reference.dt)
-    flies = np.concatenate([[0], np.cumsum(~reference.contact.any(axis=1))])
-    steps = np.arange(len(reference))
-    near: NDArray[np.bool_] = flies[np.minimum(steps + far + 1, len(steps))] > flies[np.maximum(steps - far, 0)]
-    return ~near
 
 
 def _rate(x: Array, dt: float) -> Array:

@@ -84,6 +84,10 @@ class Window:
         self.share = reference.share(settings.ramp, settings.early)
         self.floor = floor
         self.weights = settings.of_plan()
+        # to be off what the reference's course asks for has a price, more of one upwards where no flight needs it
+        price = np.full((len(reference), 3), settings.plan_push / 0.04)
+        price[reference.walks, 2] *= settings.plan_steady
+        self.push = np.concatenate([reference.push, price], axis=1)
 
     def plan(
         self, first: int, start: Array, held: Array, shift: Array, late: Array, around: Plan | None = None
@@ -123,7 +127,7 @@ class Window:
             share,
             where,
             ref.centroid[middle, 6:],
-            ref.push[middle],
+            self.push[middle],
             goal,
             self.weights,
             self.floor,
