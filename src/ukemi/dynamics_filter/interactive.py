@@ -20,6 +20,7 @@ from ukemi.dynamics_filter.settings import STANDARD, Settings
 from ukemi.dynamics_filter.stepping import COMMIT, LOOK, MARGIN, PAUSE, SWING, Step, outside, plan_step
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array, numbers
+from ukemi.model.kinds import of_kind
 from ukemi.model.model import Model
 from ukemi.motion.humanoid import model_soles
 from ukemi.motion.soles import Sole
@@ -94,16 +95,19 @@ class DynamicsFilter:
             q, v = body.q if q is None else q, body.v if v is None else v
             terrain = getattr(body, "terrain", None) if terrain is None else terrain
         else:
-            model = body
+            model = of_kind("body", body, Model, "a Model or a World")
         ground = as_ground(terrain)
         self.model, self.ground, self.stepping = model, ground, stepping
-        s = STANDARD if settings is None else settings
+        s = STANDARD if settings is None else of_kind("settings", settings, Settings)
         friction = s.friction if ground is None else float(min(ground.friction, 10.0))
         # a frame does not say how hard the floor will be pushed
         self.settings = replace(s, friction=friction, preview=min(s.preview, 0.8), plan_push=0.0)
-        self.points = contact_points(model, model_soles(model) if soles is None else soles)
-        if self.points.groups != 2:
-            raise InvalidInputError(f"DynamicsFilter: expected two feet, got {self.points.groups}")
+        feet = model_soles(model) if soles is None else of_kind("soles", soles, Mapping, "{link: Sole}")  # type: ignore[type-abstract]
+        for sole in feet.values():
+            of_kind("soles", sole, Sole)
+        if len(feet) != 2:
+            raise InvalidInputError(f"DynamicsFilter: expected two feet, got {len(feet)}")
+        self.points = contact_points(model, feet)
         self.time = 0.0
         self._start = (q, v)
         self._fallen: FilteredStep | None = None
@@ -144,9 +148,9 @@ class DynamicsFilter:
         q = np.array(numbers("reference.q", frame.q, (self.model.nq,)))
         v = np.zeros(self.model.nv) if frame.v is None else numbers("reference.v", frame.v, (self.model.nv,))
         a = np.zeros(self.model.nv) if frame.a is None else numbers("reference.a", frame.a, (self.model.nv,))
-        feet = np.ones(2, dtype=bool) if frame.contact is None else np.asarray(frame.contact, dtype=bool)
-        if feet.shape != (2,):
-            raise InvalidInputError(f"reference.contact: expected one flag per foot, got shape {feet.shape}")
+        feet = (
+            np.ones(2, dtype=bool) if frame.contact is None else numbers("reference.contact", frame.contact, (2,)) != 0
+        )
         push = None if external is None else numbers("external", external, (self.model.nlinks, 6))[None]
         s = self.settings
         if self._fallen is not None:
