@@ -178,7 +178,7 @@ private:
                 if (p.grip == Grip::stick) {
                     const double mu = p.material.mu_s * (1 + friction_tolerance);
                     const FrictionUse use = friction_use(p);
-                    if (use.share > mu && !(p.kind == Shape2::line && share_along_line(p, mu)) && !(p.example && share_by_example(p, mu))) {
+                    if (use.share > mu && !(p.kind == Shape2::line && std::isfinite(use.share) && share_along_line(p, mu)) && !(p.example && share_by_example(p, mu))) {
                         *amount = (use.share - p.material.mu_s) * w[2] / force_scale_;
                         return use.twisted ? Check::twist : Check::friction;
                     }
@@ -314,9 +314,10 @@ private:
         p.slid = true;
         share_pressure(p);
         const Cop cop = cop_of(p.w);
-        const double turn = p.kind == Shape2::point ? 0.0 : friction_turn(p, cop);
+        double turn = p.kind == Shape2::point ? 0.0 : friction_turn(p, cop), along = 1;
+        if (std::isinf(turn)) along = 0, turn = std::copysign(1.0, turn);
         for (PatchPoint& c : p.points) {
-            const double x = -p.w[0] + turn * (c.y - cop.y), y = -p.w[1] - turn * (c.x - cop.x), length = norm(x, y);
+            const double x = -along * p.w[0] + turn * (c.y - cop.y), y = -along * p.w[1] - turn * (c.x - cop.x), length = norm(x, y);
             if (length > 0) c.dx = x / length, c.dy = y / length;
             c.speed = larger(1e-6, 0.5 * norm(slip_x(p.u0, c), slip_y(p.u0, c)));
             c.pressure = larger(0.0, c.pressure);

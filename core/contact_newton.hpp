@@ -42,7 +42,7 @@ public:
             ++*trials;
             if (!newton_step()) return false;
             const bool led_on = search() > short_step;
-            if (step > 0 && valid()) return true;
+            if (step > 0 && (moved_ < settled || step > 12) && valid()) return true;
             creep_ = std::clamp(led_on ? creep_ * less_creep : creep_ / less_creep, least_creep, most_creep);
             if (led_on || ++short_steps < patience) continue;
             short_steps = 0;
@@ -82,7 +82,8 @@ private:
     static constexpr double more_sweeps = 1.5, most_sweeps = 80;  // each time more of them
     static constexpr double even = 3, more_even = 10;  // how motion weighs against force; by turns, where steps get short
     static constexpr double stiff = 1e5;          // of what holds, times its own response
-    static constexpr double most_creep = 1e-4, least_creep = stick_tolerance, less_creep = 0.3;  // [m/s]: what sticks may creep in a step, at first and at last
+    static constexpr double most_creep = 1e-4, least_creep = 1e-7, less_creep = 0.3;  // [m/s]: what sticks may creep in a step, at first and at last
+    static constexpr double settled = 1e-6;       // change of the forces, as a share of the largest
     static constexpr double short_step = 0.1, shortest_step = 1e-3;
 
     void add(Point p, const double* u_free) {
@@ -233,10 +234,15 @@ private:
         if (!lu_.factor()) return false;
         lu_.solve(y_.data());
         find_motions();
+        double largest = 1e-300;
+        moved_ = 0;
         for (Point& p : points_) {
             std::copy(p.u, p.u + 3, p.u_after);
             Law(p).force(p.u, p.f_after);
+            largest = larger(largest, std::fabs(p.f_after[0]));
+            for (int r = 0; r < 3; ++r) moved_ = larger(moved_, std::fabs(p.f_after[r] - p.f_before[r]));
         }
+        moved_ /= largest;
         return true;
     }
     /// Y G Y^T of a point, into the matrix.
@@ -310,7 +316,7 @@ private:
     Vec<int> where_, block_;           // where each freedom stands, -1: nowhere; blocks of each point
     Vec<double> Y_, GY_, y_;           // Y of each point: rows of its first block, of its next, ...
     BlockLu lu_;
-    double even_ = even, creep_ = most_creep, last_lack_ = 0;
+    double even_ = even, creep_ = most_creep, last_lack_ = 0, moved_ = 0;
 };
 
 UKEMI_END

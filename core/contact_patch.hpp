@@ -291,7 +291,7 @@ inline double friction_turn(const Patch& p, const Cop& c) {
     double second = 0;
     for (const PatchPoint& q : p.points) second += q.pressure / p.w[2] * ((q.x - c.x) * (q.x - c.x) + (q.y - c.y) * (q.y - c.y));
     // pressure in one corner bears no twist; what the solution has of it there is rounding unless it is a real lever
-    return second > 1e-8 * p.size * p.size ? twist / second : (std::fabs(twist) < 1e-6 * p.size * p.w[2] ? 0.0 : INFINITY);
+    return second > 1e-8 * p.size * p.size ? twist / second : (std::fabs(twist) < 1e-6 * p.size * p.w[2] ? 0.0 : std::copysign(INFINITY, twist));
 }
 /// How much friction the sticking wrench asks of its worst point, as a share of the normal force: each point takes its
 /// share of the force, and of the twist about the centre of pressure in proportion to its distance. This is a
@@ -302,6 +302,10 @@ inline FrictionUse friction_use(Patch& p) {
     const Cop c = cop_of(p.w);
     share_pressure(p);
     const double turn = p.kind == Shape2::point ? 0.0 : friction_turn(p, c);
+    if (std::isinf(turn)) {  // no friction turns that much
+        for (PatchPoint& q : p.points) q.fx = q.pressure / fz * p.w[0], q.fy = q.pressure / fz * p.w[1];
+        return {INFINITY, true};
+    }
     double worst = f;
     for (PatchPoint& q : p.points) {
         const double share = q.pressure / fz, fx = p.w[0] - turn * (q.y - c.y), fy = p.w[1] + turn * (q.x - c.x);
