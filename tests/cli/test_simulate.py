@@ -46,3 +46,10 @@ def test_a_limp_figure_ends_on_the_ground(tmp_path: Path) -> None:
     assert len(summary["touches_at_the_end"]) >= 3
     energies = summary["energy_start_J"], summary["energy_end_J"]
     assert float(str(energies[1])) < float(str(energies[0]))
+
+
+@pytest.mark.parametrize("arguments", [["--slope", "10"], ["--ground", "--slope", "91"]])
+def test_slopes_that_cannot_be_are_refused(tmp_path: Path, arguments: list[str]) -> None:
+    done = CliRunner().invoke(app, ["simulate", "human16", *arguments, "--out", str(tmp_path)])
+    assert isinstance(done.exception, uk.InvalidInputError)
+    assert "--slope" in str(done.exception)

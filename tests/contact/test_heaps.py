@@ -169,3 +169,39 @@ def test_a_heap_starts_from_forces_whatever_the_step() -> None:
     assert sim.report.trials <= trials + 1
     weight = sum(c.force[2] for c in sim.contacts if c.links[1] == "ground")
     assert weight == pytest.approx(G * mass * layers * (layers + 1) / 2, rel=1e-6)
+
+
+def flush_bricks(layers: list[list[float]]) -> uk.World:
+    """Bricks side by side that touch each other, of these lengths, from the ground up."""
+    world = uk.World()
+    world.terrain = uk.Ground()
+    for layer, lengths in enumerate(layers):
+        for i, (start, length) in enumerate(zip(np.cumsum([0.0, *lengths[:-1]]), lengths, strict=True)):
+            b = uk.Builder("b").link("b", joint=uk.Free(), mass=10 * length, shapes=[uk.Box((length, 0.1, 0.1))])
+            world.add(b.build(), f"b{layer}_{i}", q=[start + length / 2, 0, 0.05 + 0.1 * layer, 1, 0, 0, 0])
+    return world
+
+
+def test_a_wall_of_flush_bricks_stays_at_rest() -> None:
+    """Side faces that touch and bear nothing: forces are not unique, rest is."""
+    world = flush_bricks([[0.2] * 4, [0.1, 0.2, 0.2, 0.2, 0.1]] * 2)
+    start = world.q.copy()
+    sim = uk.Simulation(world, 1e-3)
+    weight = G * sum(link.mass_properties.mass for link in world.model.links)
+    for _ in range(300):
+        sim.step()
+        assert sim.report.certificate.valid
+        assert sim.report.trials < 60
+    assert np.abs(world.v).max() < 1e-6
+    assert np.abs(world.q - start).max() < 1e-8
+    force = sum((c.force for c in sim.contacts if c.links[1] == "ground"), np.zeros(3))
+    assert force == pytest.approx((0, 0, weight), rel=1e-6, abs=1e-6 * weight)
+
+
+@pytest.mark.slow
+def test_five_flush_bricks_stay_valid() -> None:
+    """A twist that no pressure bears is no friction, not even where infinity meets nothing."""
+    sim = uk.Simulation(flush_bricks([[0.2, 0.2], [0.1, 0.2, 0.1]]), 1e-3)
+    for _ in range(2000):
+        sim.step()
+        assert sim.report.certificate.valid

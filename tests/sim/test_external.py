@@ -91,3 +91,50 @@ def test_wrenches_of_the_wrong_shape_or_link_are_refused() -> None:
         sim.external = bad
         with pytest.raises(uk.UkemiError, match=r"arm/none|expected|external"):
             sim.run(0.01)
+
+
+@pytest.mark.parametrize("integrator", ["semi-implicit", "rk4", "adaptive", "implicit"])
+def test_a_joint_stop_bears_what_pushes_against_it(integrator: str) -> None:
+    """3 N m on an arm: it comes to its stop and stays, and the stop answers with 3 N m; pushed back, it leaves."""
+    limits = uk.Revolute((0, 1, 0), limits=(-1, 0.2))
+    arm = uk.Builder("p").link("a", joint=limits, mass=1, com=(0, 0, -0.5), inertia=np.eye(3) * 0.1).build()
+    world = uk.World(gravity=(0, 0, 0))
+    world.add(arm, "p", q=[0.1])
+    sim = uk.Simulation(world, integrator=integrator)  # type: ignore[arg-type]
+    sim.external = {"p/a": [0, 0, 0, 0, 3.0, 0]}
+    sim.step(steps=1000)
+    assert world.q == pytest.approx([0.2], abs=1e-6)
+    assert list(sim.reactions().values()) == pytest.approx([3.0], rel=1e-6)
+    sim.external = {"p/a": [0, 0, 0, 0, -3.0, 0]}
+    sim.step(np.array([2.0]), steps=100)
+    assert world.q[0] < 0.195
+    assert sim.reactions() == {}
+
+
+@pytest.mark.parametrize("integrator", ["semi-implicit", "rk4", "adaptive", "implicit"])
+def test_connections_bear_and_break_under_what_pushes(integrator: str) -> None:
+    block = uk.Builder("b").link("b", joint=uk.Free(), mass=2, shapes=[uk.Box((0.2, 0.2, 0.2))]).build()
+    world = uk.World(gravity=(0, 0, 0))
+    figure = world.add(block, "b", q=[0, 0, 3, 1, 0, 0, 0])
+    held = world.connect(figure["b"], world.ground, uk.Spherical(), break_force=60.0)
+    sim = uk.Simulation(world, integrator=integrator)  # type: ignore[arg-type]
+    sim.external = {"b/b": [0, 0, -50, 0, 0, 0]}
+    sim.step(steps=10)
+    assert np.linalg.norm(held.wrench[:3]) == pytest.approx(50, rel=1e-9)
+    sim.external = {"b/b": [0, 0, -70, 0, 0, 0]}
+    sim.step(steps=10)
+    assert not held.active
+
+
+def test_wrong_wrenches_and_steps_are_refused_by_name() -> None:
+    block = uk.Builder("b").link("b", joint=uk.Free(), mass=2, shapes=[uk.Box((0.2, 0.2, 0.2))]).build()
+    world = uk.World()
+    world.add(block, "b")
+    sim = uk.Simulation(world)
+    sim.external = {"b/b": [[0.0] * 6] * 2}
+    with pytest.raises(uk.InvalidInputError, match=r"external: expected \(1, 6\), got shape \(2, 1, 6\)"):
+        sim.step()
+    for wrong in (-1e-3, 0.0, np.nan, "a", None):
+        with pytest.raises(uk.InvalidInputError, match="dt"):
+            sim.dt = wrong  # type: ignore[assignment]
+    assert sim.dt == 1e-3

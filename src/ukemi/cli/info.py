@@ -26,7 +26,9 @@ PIPE_WIDTH = 10_000
 
 
 def info(
-    file: Annotated[str, typer.Argument(help="A model (.urdf, MJCF .xml, human16, human28, human40) or a motion.")],
+    file: Annotated[
+        str, typer.Argument(help="A model (.urdf, MJCF .xml, .osim, human16, human28, human40) or a motion.")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a tree.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
 ) -> None:

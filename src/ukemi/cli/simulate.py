@@ -23,7 +23,7 @@ from ukemi.sim.world import World
 
 
 def simulate(
-    file: Annotated[str, typer.Argument(help="URDF, MJCF, or a figure: human16, human28, human40.")] = "human28",
+    file: Annotated[str, typer.Argument(help="URDF, MJCF, .osim, or a figure: human16, human28, human40.")] = "human28",
     time: Annotated[float, typer.Option(help="Seconds to run.")] = 1.2,
     dt: Annotated[float, typer.Option(help="Time step (s).")] = 1e-3,
     integrator: Annotated[str, typer.Option(help="semi-implicit, implicit, rk4 or adaptive.")] = "rk4",
@@ -53,6 +53,12 @@ def simulate(
     world = World() if model.gravity is None else World(gravity=model.gravity)
     q, v = thrown(model) if figure else (model.neutral(), np.zeros(model.nv))
     world.add(model, q=q, v=v)
+    if not abs(slope) < 90:
+        raise InvalidInputError(f"--slope: expected less than 90 degrees, got {slope:g}")
+    if slope and not ground:
+        raise InvalidInputError("--slope: there is no ground to slope; give --ground too")
+    if ground and not any(link.shapes for link in model.links):
+        typer.echo("note: this model has no shapes, so that nothing of it touches the ground", err=True)
     if ground:
         a = np.deg2rad(slope)
         world.terrain = Ground(normal=(-np.sin(a), 0.0, np.cos(a)), friction=friction)

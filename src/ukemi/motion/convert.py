@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ukemi.errors import InvalidInputError
+from ukemi.model.arrays import positive
 from ukemi.motion.ground_forces import write_ground_forces
 from ukemi.motion.markers import read_markers, write_trc
 from ukemi.motion.read import read_motion, write_motion
@@ -16,6 +17,8 @@ from ukemi.motion.tables import read_table, write_table
 
 CLIPS, MARKERS, TABLES = (".bvh", ".amc", ".npz", ".json", ".txt"), (".c3d", ".trc"), (".mot", ".sto", ".csv")
 COORDINATES = (".mot", ".sto")
+#: More is a slip of the pen, not a motion.
+MOST_FRAMES = 1e7
 
 
 def convert(
@@ -44,7 +47,13 @@ def convert(
             raise InvalidInputError(f"{file}: nothing between {start} and {end} s: it lasts {clip.duration:g} s")
         clip = clip[first:last]
         if rate is not None:
-            clip = sample(clip, np.arange(int(clip.duration * rate + 1e-9) + 1) / rate, rate)
+            rate = positive("rate", rate)
+            frames = clip.duration * rate
+            if frames > MOST_FRAMES:
+                raise InvalidInputError(
+                    f"rate: {rate:g} frames a second would be {frames:.3g} frames, expected at most {MOST_FRAMES:.0g}"
+                )
+            clip = sample(clip, np.arange(int(frames + 1e-9) + 1) / rate, rate)
         write_motion(clip, out)
         return {"kind": "clip", "frames": len(clip), "fps": clip.fps, "joints": len(clip.skeleton)}
     unused = [

@@ -17,6 +17,7 @@ from ukemi.errors import FileFormatError, InvalidInputError, UkemiWarning
 from ukemi.model.arrays import Array
 from ukemi.model.figures.anthropometry import DE_LEVA
 from ukemi.model.figures.human import SHOULDER_HALF_WIDTH
+from ukemi.model.kinds import of_kind, path_of
 from ukemi.model.model import Model
 from ukemi.model.readers.diagnostics import Diagnostics
 from ukemi.model.readers.osim_parts import GROUND, Osim, OsimJoint, read_parts
@@ -91,7 +92,8 @@ def joint_coordinates(model: Model, path: str | Path) -> tuple[Array, Array]:
     Raises:
         FileFormatError: a file that cannot be read, or one without any joint of the model.
     """
-    file = Path(path)
+    of_kind("model", model, Model)
+    file = path_of("path", path)
     table = read_table(file)
     columns = {match[1] if (match := STATE.fullmatch(name)) else name: k for k, name in enumerate(table.names)}
     joints = {link.joint_name: link for link in model.links if link.joint.nq == 1}

@@ -55,6 +55,7 @@ def read_motion(
     choice("up", up, (None, "y", "z"))
     choice("rest_pose", rest_pose, REST_POSES)
     rate = None if fps is None else positive("fps", fps)
+    beside = None if skeleton is None else path_of("skeleton", skeleton)
     extension = file.suffix.lower()
     if extension == ".bvh":
         from ukemi.motion.bvh import read_bvh
@@ -63,7 +64,7 @@ def read_motion(
     if extension == ".amc":
         from ukemi.motion.amc import read_amc
 
-        return read_amc(file, None if skeleton is None else Path(skeleton), unit=scale, up=up, fps=rate)
+        return read_amc(file, beside, unit=scale, up=up, fps=rate)
     if extension == ".npz":
         from ukemi.motion.archive import read_npz
 
@@ -80,7 +81,7 @@ def read_motion(
     if extension in (".mot", ".sto"):
         from ukemi.motion.opensim import read_coordinates
 
-        return read_coordinates(file, None if skeleton is None else Path(skeleton), fps=rate)
+        return read_coordinates(file, beside, fps=rate)
     raise InvalidInputError(
         f"{file}: expected a motion file that ends in .bvh, .amc, .npz, .c3d, .trc, .mot, .sto or .json"
     )

@@ -82,7 +82,7 @@ class LimitKeeper:
     def reactions(self) -> Array:
         """Of the stops of smooth steps: generalized forces along their rows, positive when they push."""
         world = self.world
-        _, forces = world.closed.dynamics(world.q, world.v, world.tau, None, world.gravity)
+        _, forces = world.closed.dynamics(world.q, world.v, world.acting(), None, world.gravity)
         return -world.closed.least_norm(forces)[-len(world.stops) :]
 
     def settle(self) -> None:
@@ -92,7 +92,7 @@ class LimitKeeper:
             return
         self._come_within()
         closed = world.chain_without_stops() if world.connections or world.ties else None
-        motion = world.q, world.v, world.tau, world.gravity
+        motion = world.q, world.v, world.acting(), world.gravity
         world.v, hits, pushing = self._settler.settle(closed, self.outside, *motion)
         for k, speed, impulse in hits:
             if k not in self.held:

@@ -70,7 +70,7 @@ class Simulation:
         if not isinstance(world, World):
             raise InvalidInputError(f"Simulation: expected a World, got {world!r}")
         self.world = world
-        self.dt = positive("dt", dt)
+        self.dt = dt
         if not isinstance(integrator, str):
             raise InvalidInputError(
                 f"integrator: expected 'implicit', 'semi-implicit', 'rk4' or 'adaptive', got {integrator!r}"
@@ -89,6 +89,15 @@ class Simulation:
         if (not limits or world.touches) and world.stops:
             world.hold_limits([])
         self._core = self._integrator()
+
+    @property
+    def dt(self) -> float:
+        """Of a step [s]."""
+        return self._dt
+
+    @dt.setter
+    def dt(self, dt: float) -> None:
+        self._dt = positive("dt", dt)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """A copy goes on from a copy of the world; what was reported of the last step stays behind."""
@@ -154,7 +163,9 @@ class Simulation:
         if isinstance(steps, bool) or not isinstance(steps, int | np.integer) or not 0 <= steps <= MOST_STEPS:
             raise InvalidInputError(f"steps: expected a whole number up to {MOST_STEPS:g}, got {steps!r:.100}")
         control = self._lasting(control)
-        self.world.tau = self._torques(control)
+        if self.external is not None:
+            numbers("external", on_links(self.world.model, self.external), (self.world.model.nlinks, 6))
+        self.world.tau, self.world.wrenches = self._torques(control), self.external
         self._follow_structure()
         try:
             self._step(control, steps)

@@ -26,6 +26,7 @@ from ukemi.model.model import Model
 from ukemi.sim.connection import Connection, JointHandle
 from ukemi.sim.limits import Stop
 from ukemi.sim.tie import Tie
+from ukemi.sim.torques import pushes
 
 #: joints by name, index into v, or handle
 Joints = Sequence[str | int | JointHandle]
@@ -41,6 +42,8 @@ class Structure:
         self.v: Array = np.zeros(0)
         #: torques (nv) that act now; connection wrenches are those under them
         self.tau: Array = np.zeros(0)
+        #: wrenches on links that act now (`Simulation.external`)
+        self.wrenches: Wrenches | None = None
         self.connections: list[Connection] = []
         #: constraints on joint coordinates that act now
         self.ties: list[Tie] = []
@@ -97,8 +100,14 @@ class Structure:
 
     def _forces(self) -> Array:
         """Constraint forces along all rows under the last torques; the least, where they are not determined."""
-        _, forces = self.closed.dynamics(self.q, self.v, self.tau, None, self.gravity)
+        _, forces = self.closed.dynamics(self.q, self.v, self.acting(), None, self.gravity)
         return self.closed.least_norm(forces)
+
+    def acting(self) -> Array:
+        """Torques (nv) that act now, with what wrenches on links do to the joints."""
+        if self.wrenches is None:
+            return self.tau
+        return self.tau + pushes(self.model, self.q, on_links(self.model, self.wrenches))
 
     def connection_wrenches(self) -> Array:
         """(connections, 6): see `Connection.wrench`."""

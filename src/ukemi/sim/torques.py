@@ -35,23 +35,24 @@ class ConstantTorques:
         return self._torques
 
 
+def pushes(model: Model, q: Array, wrenches: ArrayLike) -> Array:
+    """What wrenches (nlinks, 6) on links do to the joints (nv): sum of J_i^T w_i."""
+    still = np.zeros(model.nv)
+    without, with_them = (inverse_dynamics(model, q, still, still, w, (0, 0, 0)) for w in (None, wrenches))
+    return without - with_them
+
+
 class Pushed:
-    """A control that adds to torques what wrenches (nlinks, 6) on links do: sum of J_i^T w_i."""
+    """A control that adds to torques what wrenches (nlinks, 6) on links do."""
 
     def __init__(
         self, model: Model, wrenches: ArrayLike, torques: Array | Callable[[float, Array, Array], ArrayLike] | None
     ) -> None:
         self._model, self._wrenches, self._torques = model, wrenches, torques
-        inverse_dynamics(model, model.neutral(), self._still, self._still, wrenches)  # refuses what is no wrench
-
-    @property
-    def _still(self) -> Array:
-        return np.zeros(self._model.nv)
 
     def __call__(self, t: float, q: Array, v: Array) -> Array:
         given = self._torques(t, q, v) if callable(self._torques) else self._torques
-        tau = self._still if given is None else numbers("what control(t, q, v) returned", given, (self._model.nv,))
-        without, with_them = (
-            inverse_dynamics(self._model, q, self._still, self._still, w, (0, 0, 0)) for w in (None, self._wrenches)
-        )
-        return tau + without - with_them
+        pushed = pushes(self._model, q, self._wrenches)
+        if given is None:
+            return pushed
+        return pushed + numbers("what control(t, q, v) returned", given, (self._model.nv,))
