@@ -42,7 +42,7 @@ public:
             ++*trials;
             if (!newton_step()) return false;
             const bool led_on = search() > short_step;
-            if (step > 0 && (moved_ < settled || step > 12) && valid()) return true;
+            if (step > 0 && (moved_ < settled || step > enough_steps) && valid()) return true;
             creep_ = std::clamp(led_on ? creep_ * less_creep : creep_ / less_creep, least_creep, most_creep);
             if (led_on || ++short_steps < patience) continue;
             short_steps = 0;
@@ -78,6 +78,7 @@ private:
     };
     static constexpr int block = BlockLu::size;
     static constexpr int fewest_sweeps = 10, most_steps = 60;
+    static constexpr int enough_steps = 12;       // after these, forces need not have settled
     static constexpr int patience = 2;            // short steps before the next sweeps,
     static constexpr double more_sweeps = 1.5, most_sweeps = 80;  // each time more of them
     static constexpr double even = 3, more_even = 10;  // how motion weighs against force; by turns, where steps get short
@@ -316,7 +317,7 @@ private:
     Vec<int> where_, block_;           // where each freedom stands, -1: nowhere; blocks of each point
     Vec<double> Y_, GY_, y_;           // Y of each point: rows of its first block, of its next, ...
     BlockLu lu_;
-    double even_ = even, creep_ = most_creep, last_lack_ = 0, moved_ = 0;
+    double even_ = even, creep_ = most_creep, last_lack_ = 0, moved_ = 0;  // the present weight and creep; where the last step began, and how much it changed
 };
 
 UKEMI_END

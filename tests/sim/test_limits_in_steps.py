@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from tests.sim.test_limits import BALLS
+from tests.sim.test_limits_of_joints import BALLS
 from tests.trees import random_model
 
 import ukemi as uk
