@@ -61,7 +61,7 @@ public:
         for (std::size_t p = 0; p < order_.size(); ++p)
             for (int a = begin_[p]; a < begin_[p + 1]; ++a)
                 for (int b = begin_[p]; b < begin_[p + 1]; ++b) targets_.push_back(place_[at(later_[static_cast<std::size_t>(a)], later_[static_cast<std::size_t>(b)])]);
-        values_.resize(static_cast<std::size_t>(count));
+        values_.resize(static_cast<std::size_t>(count)), rows_.resize(static_cast<std::size_t>(size * n_));
     }
     /// The unit matrix.
     void set_unit() {
@@ -80,12 +80,11 @@ public:
             const int m = begin_[p + 1] - begin_[p];
             const Block* beside = pivot + 1;
             Block* below = pivot + 1 + m;
-            if (!invert(pivot->x)) return false;
+            int* rows = rows_.data() + p * size;
+            if (!eliminate(pivot->x, rows)) return false;
             for (int a = 0; a < m; ++a, to += m) {
-                Block factor{};
-                subtract_products<1>(below[a].x, pivot, {&factor});
-                for (double& x : factor.x) x = -x;
-                below[a] = factor;
+                divide(below[a].x, pivot->x, rows);
+                const Block& factor = below[a];
                 int b = 0;
                 for (; b + 1 < m; b += 2) subtract_products<2>(factor.x, beside + b, {&values_[static_cast<std::size_t>(to[b])], &values_[static_cast<std::size_t>(to[b + 1])]});
                 if (b < m) subtract_products<1>(factor.x, beside + b, {&values_[static_cast<std::size_t>(to[b])]});
@@ -104,10 +103,9 @@ public:
         for (std::size_t p = order_.size(); p-- > 0;) {
             const int m = begin_[p + 1] - begin_[p], *later = later_.data() + begin_[p];
             pivot -= 1 + 2 * m;
-            double *x = b + order_[p] * size, y[size] = {};
+            double* x = b + order_[p] * size;
             for (int a = 0; a < m; ++a) subtract_times(pivot[1 + a].x, b + later[a] * size, x);
-            subtract_times(pivot->x, x, y);
-            for (int i = 0; i < size; ++i) x[i] = -y[i];
+            substitute(pivot->x, rows_.data() + p * size, x);
         }
     }
 
@@ -134,9 +132,8 @@ private:
         load(b, x);
         for (int r = 0; r < size; ++r) load(a, A + r * size), y[r] -= sum(a * b);
     }
-    /// By Gauss and Jordan, with exchanges of rows.
-    static bool invert(double* A) {
-        int row_of[size];
+    /// A = P^T L U, with exchanges of rows; on the diagonal the inverse of U's.
+    static bool eliminate(double* A, int* row_of) {
         for (int k = 0; k < size; ++k) {
             int best = k;
             for (int i = k + 1; i < size; ++i)
@@ -144,30 +141,43 @@ private:
             row_of[k] = best;
             if (best != k) std::swap_ranges(A + k * size, A + (k + 1) * size, A + best * size);
             if (!(std::fabs(A[k * size + k]) > 0)) return false;
-            const double d = 1.0 / A[k * size + k];
-            A[k * size + k] = 1;
-            Four top, row;
-            load(top, A + k * size);
-            top = top * d;
-            store(top, A + k * size);
-            for (int i = 0; i < size; ++i) {
-                if (i == k) continue;
-                const double l = A[i * size + k];
-                A[i * size + k] = 0;
-                load(row, A + i * size);
-                row -= top * l;
-                store(row, A + i * size);
+            const double d = A[k * size + k] = 1.0 / A[k * size + k];
+            for (int i = k + 1; i < size; ++i) {
+                const double l = A[i * size + k] *= d;
+                for (int j = k + 1; j < size; ++j) A[i * size + j] -= l * A[k * size + j];
             }
+        }
+        return true;
+    }
+    /// B A^-1 in place of B.
+    UKEMI_INLINE static void divide(double* B, const double* A, const int* row_of) {
+        for (int r = 0; r < size; ++r) {
+            double* b = B + r * size;
+            for (int k = 0; k < size; ++k) {  // U
+                b[k] *= A[k * size + k];
+                for (int j = k + 1; j < size; ++j) b[j] -= b[k] * A[k * size + j];
+            }
+            for (int k = size - 1; k > 0; --k)  // L
+                for (int j = 0; j < k; ++j) b[j] -= b[k] * A[k * size + j];
         }
         for (int k = size - 1; k >= 0; --k)
             if (row_of[k] != k)
-                for (int i = 0; i < size; ++i) std::swap(A[i * size + k], A[i * size + row_of[k]]);
-        return true;
+                for (int r = 0; r < size; ++r) std::swap(B[r * size + k], B[r * size + row_of[k]]);
+    }
+    /// A^-1 x in place of x.
+    static void substitute(const double* A, const int* row_of, double* x) {
+        for (int k = 0; k < size; ++k) std::swap(x[k], x[row_of[k]]);
+        for (int k = 1; k < size; ++k)
+            for (int j = 0; j < k; ++j) x[k] -= A[k * size + j] * x[j];
+        for (int k = size - 1; k >= 0; --k) {
+            for (int j = k + 1; j < size; ++j) x[k] -= A[k * size + j] * x[j];
+            x[k] *= A[k * size + k];
+        }
     }
 
     int n_ = 0;
     Vec<char> pattern_;
-    Vec<int> place_, order_, later_, begin_, left_, degree_;
+    Vec<int> place_, order_, later_, begin_, left_, degree_, rows_;
     Vec<int> targets_;  // of the products of each pivot
     Vec<Block> values_;
 };

@@ -2,230 +2,149 @@
 // no valid set of conditions, or forces are not unique.
 //
 // A point's force (mu f_n, f_t) and its motion (u_n / mu + |u_t|, u_t) (De Saxce and Feng 1998) lie in the same
-// round cone and are perpendicular. With y = D^1/2 L (v - v_free), so that u = u_free + Y^T y and y = Y w, both follow
-// a central path by Newton's steps (scaling of Nesterov and Todd 1997, corrector of Mehrotra 1992) in a matrix as large as the freedoms, however
-// many points touch and however many of them are redundant. Newton's steps take |u_t| along; where that path breaks off, |u_t|
+// round cone and are perpendicular. Both follow a central path by Newton's steps (scaling of Nesterov and Todd 1997, corrector of
+// Mehrotra 1992) in the matrix of contact_points.hpp. Newton's steps take |u_t| along; where that path breaks off, |u_t|
 // is kept from step to step until the solution is near (a convex problem each; Acary et al. 2011 go on so to the end).
 #pragma once
-#include "contact_patch.hpp"
-#include "dense.hpp"
+#include "contact_points.hpp"
 
 UKEMI_BEGIN
 
 class ConeSolver {
 public:
-    /// A new problem: freedoms are those of the groups added.
-    void clear() { cones_.clear(), equal_.clear(), places_.clear(), at_.clear(), freedoms_ = 0; }
-    void reserve(int nv) { where_.resize(static_cast<std::size_t>(nv), -1); }
+    explicit ConeSolver(ContactPoints& contacts) : contacts_(contacts), points_(contacts.points) {}
 
-    /// A group with what it does without forces; its points or stops or equal rows follow.
-    void add_group(const RowSystem& rows, const Group& g, const double* u_free) {
-        At at{&g, 0, {}, {}, {}};
-        for (int d = g.dofs; d < g.dofs_end; ++d) where_[static_cast<std::size_t>(rows.dofs[static_cast<std::size_t>(d)])] = 0;
-        std::copy(u_free, u_free + g.rows, at.u_free);
-        at_.push_back(at);
-    }
-    /// A point (x, y) that may not approach faster than `target`; its slip is u_t + shift.
-    void add_point(double x, double y, double mu, double target, double shift_x, double shift_y) {
-        Cone c{};
-        c.at = static_cast<int>(at_.size()) - 1, c.x = x, c.y = y, c.mu = mu, c.size = mu > smooth ? 3 : 1;
-        c.shift[0] = -target, c.shift[1] = shift_x, c.shift[2] = shift_y;
-        cones_.push_back(c);
-    }
-    void add_stop(double target) {
-        Cone c{};
-        c.at = static_cast<int>(at_.size()) - 1, c.size = 1, c.stop = true, c.shift[0] = -target;
-        cones_.push_back(c);
-    }
-    void add_equal(int row, double target) { equal_.push_back({static_cast<int>(at_.size()) - 1, row, target, 0.0}); }
-
-    /// Finds forces and motions, as well as they can be found.
-    void solve(const RowSystem& rows) {
-        number(rows);
+    /// Finds forces of the points, as well as they can be found, or until they are `valid()`: true. `thorough`: every path is tried.
+    template <class Valid> bool solve(bool thorough, Valid valid) {
+        cones_.assign(points_.size(), {});
         best_ = INFINITY;
-        kept_.assign(3 * cones_.size() + equal_.size(), 0.0);
-        for (const double far : {1.0, 30.0, 0.03, 5.0, 0.2, 300.0, 3e-3})
-            for (const double near : {static_cast<double>(INFINITY), 1e-3, 1e-4, 1e-2, 1e-1})
-                if (best_ >= tolerable) follow_path(rows, far, near);
+        keep();
+        static constexpr double far[] = {1.0, 30.0, 0.03, 5.0, 0.2, 300.0, 3e-3}, near[] = {INFINITY, 1e-3, 1e-4, 1e-2, 1e-1};
+        for (std::size_t i = 0; i < (thorough ? std::size(far) : few_paths); ++i)
+            for (std::size_t j = 0; j < (thorough ? std::size(near) : 1) && best_ >= tolerable; ++j)
+                if (follow_path(far[i], near[j], valid)) return true;
         restore();
+        return false;
     }
-    /// Force (f_x, f_y, f_n) of the i-th point or stop; force of the i-th equal row.
-    Vec3<double> force(std::size_t i) const {
-        const Cone& c = cones_[i];
-        return c.size == 1 ? Vec3<double>{0, 0, c.z[0]} : Vec3<double>{c.z[1], c.z[2], c.z[0] / c.mu};
-    }
-    double equal_force(std::size_t i) const { return equal_[i].force; }
 
 private:
-    struct At { const Group* group; int places; double u_free[6], u[6], w[6]; };
+    using Point = ContactPoints::Point;
     struct Cone {
-        int at, size;
-        bool stop;
-        double x, y, mu, shift[3];
         double s[3], z[3], ds[3], dz[3];   // motion and force, on the cone's own scale; their steps
         double W[9], Wi[9], lambda[3];     // scaling: lambda = W z = W^-1 s
-        double left[3], aim[3];            // what the motion still lacks; where the products go
+        double left[3], moved[3], aim[3];  // what the motion still lacks, and with the step of y; where the products go
         double tx, ty;                     // direction of slip while Newton's steps take |u_t| along, else 0
     };
-    struct Equal { int at, row; double target, force; };
-    static constexpr double smooth = 1e-9;    // friction below this is none
     static constexpr int most_steps = 90, patience = 12;  // a path with |u_t| kept goes slowly
+    static constexpr std::size_t few_paths = 3;
     static constexpr double slow = 1e-3;      // [m/s]: directions of slower slip count less
     static constexpr double enough = 1e-13, tolerable = 1e-10;  // ends the path; is a solution
+    static constexpr double promising = 1e-6;  // may be one
+    static constexpr double stiff = 1e8;      // of what is equal, times its own response; it gives way less with each step
 
-    /// The cone's motion from that of its group.
-    static void motion_of(const Cone& c, const double* u, double* s) {
-        if (c.stop) {
-            s[0] = u[0];
-            return;
-        }
-        s[0] = u[2] + u[3] * c.y - u[4] * c.x;
-        if (c.size == 1) return;
-        s[0] /= c.mu, s[1] = u[0] - u[5] * c.y, s[2] = u[1] + u[5] * c.x;
-    }
-    static void add_wrench(const Cone& c, const double* z, double* w) {
-        if (c.stop) {
-            w[0] += z[0];
-            return;
-        }
-        const double n = c.size == 1 ? z[0] : z[0] / c.mu, x = c.size == 1 ? 0.0 : z[1], y = c.size == 1 ? 0.0 : z[2];
-        w[0] += x, w[1] += y, w[2] += n, w[3] += c.y * n, w[4] -= c.x * n, w[5] += c.x * y - c.y * x;
-    }
+    static double mu_of(const Point& p) { return p.rows == 3 ? p.mu : 1.0; }
 
-    /// Freedoms from the last to the first: K is then eliminated from the tips to the roots, which fills in no more than the tree
-    /// and the contacts between its parts ask for.
-    void number(const RowSystem& rows) {
-        freedoms_ = 0;
-        for (std::size_t i = where_.size(); i-- > 0;)
-            if (where_[i] >= 0) where_[i] = freedoms_++;
-        for (At& at : at_) {
-            at.places = static_cast<int>(places_.size());
-            for (int d = at.group->dofs; d < at.group->dofs_end; ++d) places_.push_back(where_[static_cast<std::size_t>(rows.dofs[static_cast<std::size_t>(d)])]);
-        }
-    }
-    void start(const RowSystem& rows, double far) {
+    void start(double far) {
         speed_ = 1e-9;
         double response = 1e-300;
-        for (Cone& c : cones_) {
-            double s[3] = {0, 0, 0};
-            motion_of(c, at_[static_cast<std::size_t>(c.at)].u_free, s);
-            s[0] += c.size == 1 ? c.shift[0] : c.shift[0] / c.mu;
-            if (c.size == 3) s[1] += c.shift[1], s[2] += c.shift[2];
-            for (int i = 0; i < c.size; ++i) speed_ = larger(speed_, std::fabs(s[i]));
-            const At& at = at_[static_cast<std::size_t>(c.at)];
-            const double* y = rows.Y.data() + at.group->store;
-            const int n = at.group->rows, column = c.stop ? 0 : 2;
-            double own = 0;
-            for (int d = 0; d < at.group->dofs_end - at.group->dofs; ++d) own += y[d * n + column] * y[d * n + column];
-            response = larger(response, own);
+        for (const Point& p : points_) {
+            if (p.equal) continue;
+            speed_ = larger(speed_, std::fabs(p.u_free[0]) / mu_of(p));
+            for (int r = 1; r < p.rows; ++r) speed_ = larger(speed_, std::fabs(p.u_free[r]));
+            response = larger(response, p.normal);
         }
         force_ = speed_ / response;
-        for (Cone& c : cones_)
-            for (int i = 0; i < 3; ++i) c.s[i] = i == 0 ? far * speed_ : 0.0, c.z[i] = i == 0 ? far * force_ : 0.0;
-        for (Equal& e : equal_) e.force = 0;
-        y_.assign(static_cast<std::size_t>(freedoms_), 0.0);
+        for (std::size_t i = 0; i < cones_.size(); ++i) {
+            cones_[i] = {};
+            if (points_[i].equal) points_[i].f[0] = 0;
+            else cones_[i].s[0] = far * speed_, cones_[i].z[0] = far * force_;
+        }
+        y_.assign(contacts_.y.size(), 0.0);
     }
     /// far: how far out the path starts; near: share of the start at which |u_t| joins Newton's steps.
-    void follow_path(const RowSystem& rows, double far, double near) {
-        start(rows, far);
-        const auto n = static_cast<std::size_t>(freedoms_), all = n + equal_.size();
-        step_.resize(all), rest_.resize(n), equal_left_.resize(equal_.size());
+    template <class Valid> bool follow_path(double far, double near, Valid valid) {
+        start(far);
         double reached = 1, lowest = INFINITY;
         for (int step = 0, best_step = 0; step < most_steps && step < best_step + (std::isinf(near) ? patience : most_steps); ++step) {
-            const double gap = residuals(rows, reached < near);
+            const double gap = residuals(reached < near);
             reached = quality(gap);
             if (!std::isfinite(reached)) break;
             if (reached < lowest) lowest = reached, best_step = step;
             if (reached < best_) best_ = reached, keep();
-            if (reached < enough || !scale()) break;
-            assemble(rows);
-            if (!lu_factor(K_.data(), static_cast<int>(all), pivots_, ends_)) break;
-            for (Cone& c : cones_) aim(c, 0.0, false);
-            direction(rows);
+            if (reached < promising && valid()) return true;
+            if (reached < enough || (lowest < tolerable && reached > lowest) || !scale() || !factor()) break;
+            for (std::size_t i = 0; i < cones_.size(); ++i) aim(points_[i], cones_[i], 0.0, false);
+            direction(false);
             const double reach = longest();
             const double centre = (1 - reach) * (1 - reach) * (1 - reach) * gap;
-            for (Cone& c : cones_) aim(c, centre, true);
-            direction(rows);
+            for (std::size_t i = 0; i < cones_.size(); ++i) aim(points_[i], cones_[i], centre, true);
+            direction(true);
             const double length = longest();
             if (length < 1e-8) break;
-            for (std::size_t i = 0; i < n; ++i) y_[i] += length * step_[i];
-            for (std::size_t i = 0; i < equal_.size(); ++i) equal_[i].force += length * step_[n + i];
-            for (Cone& c : cones_)
-                for (int i = 0; i < c.size; ++i) c.s[i] += length * c.ds[i], c.z[i] += length * c.dz[i];
+            for (std::size_t i = 0; i < y_.size(); ++i) y_[i] += length * contacts_.y[i];
+            for (std::size_t i = 0; i < cones_.size(); ++i) {
+                Cone& c = cones_[i];
+                if (points_[i].equal) points_[i].f[0] += length * c.dz[0];
+                for (int r = 0; r < points_[i].rows && !points_[i].equal; ++r) c.s[r] += length * c.ds[r], c.z[r] += length * c.dz[r];
+            }
         }
+        return false;
     }
-    /// How far the present point is from a solution, as a share of where the path starts; directions of friction count less.
+    /// How far the present point is from a solution, as a share of where the path starts; directions of friction count less, and
+    /// what forces of stiff points lack by rounding, which grows towards the end.
     double quality(double gap) const {
-        double worst = gap / (speed_ * force_), largest = 1e-3 * force_, turned = 0;
+        double worst = gap / (speed_ * force_), largest = 1e-3 * force_, turned = 0, lacks = 0, all = 1e-300;
         for (const Cone& c : cones_) largest = larger(largest, c.z[0]);
-        for (const Cone& c : cones_) {
-            for (int i = 0; i < c.size; ++i) worst = larger(worst, std::fabs(c.left[i]) / speed_);
-            if (c.size == 1) continue;
+        for (std::size_t i = 0; i < cones_.size(); ++i) {
+            const Cone& c = cones_[i];
+            const Point& p = points_[i];
+            for (int r = 0; r < p.rows; ++r) worst = larger(worst, std::fabs(c.left[r]) / speed_);
+            if (p.rows == 1) continue;
             const double slip = larger(1e-300, norm(c.s[1], c.s[2]));
             turned = larger(turned, norm(c.z[1] + c.z[0] * c.s[1] / slip, c.z[2] + c.z[0] * c.s[2] / slip) * smaller(1.0, slip / slow));
         }
-        for (const double e : equal_left_) worst = larger(worst, std::fabs(e) / speed_);
-        return larger(worst, 1e-4 * turned / largest);
+        for (std::size_t i = 0; i < y_.size(); ++i) lacks += rest_[i] * rest_[i], all += y_[i] * y_[i];
+        return larger(larger(worst, 1e-6 * std::sqrt(lacks / all)), 1e-4 * turned / largest);
     }
     void keep() {
         kept_.clear();
-        for (const Cone& c : cones_) kept_.insert(kept_.end(), c.z, c.z + 3);
-        for (const Equal& e : equal_) kept_.push_back(e.force);
+        for (const Point& p : points_) kept_.insert(kept_.end(), p.f, p.f + 3);
     }
     void restore() {
-        const double* z = kept_.data();
-        for (Cone& c : cones_) std::copy(z, z + 3, c.z), z += 3;
-        for (Equal& e : equal_) e.force = *z++;
+        const double* f = kept_.data();
+        for (Point& p : points_) std::copy(f, f + 3, p.f), f += 3;
     }
-    /// What the equations still lack at (y, s, z); returns the mean product of force and motion.
-    double residuals(const RowSystem& rows, bool newton) {
-        for (At& at : at_) spread(rows, at, y_.data(), at.u), std::fill(at.w, at.w + 6, 0.0);
+    /// Forces of the points, and what the equations still lack at (y, s, z); returns the mean product of force and motion.
+    double residuals(bool newton) {
         double gap = 0;
-        for (Cone& c : cones_) {
-            At& at = at_[static_cast<std::size_t>(c.at)];
-            double u[6];
-            for (int r = 0; r < at.group->rows; ++r) u[r] = at.u[r] + at.u_free[r];
-            motion_of(c, u, c.left);
-            c.left[0] += c.size == 1 ? c.shift[0] : c.shift[0] / c.mu;
-            if (c.size == 3) {
-                c.left[1] += c.shift[1], c.left[2] += c.shift[2];
+        int count = 0;
+        std::copy(y_.begin(), y_.end(), contacts_.y.begin());
+        for (std::size_t i = 0; i < cones_.size(); ++i) {
+            Point& p = points_[i];
+            Cone& c = cones_[i];
+            contacts_.find_motion(p);
+            c.left[0] = p.u[0] / mu_of(p), c.left[1] = p.u[1], c.left[2] = p.u[2], c.tx = c.ty = 0;
+            if (p.equal) continue;
+            ++count;
+            if (p.rows == 3) {
                 const double slip = norm(c.s[1], c.s[2]);
                 c.left[0] += slip;
-                c.tx = newton && slip > 0 ? c.s[1] / slip : 0.0, c.ty = newton && slip > 0 ? c.s[2] / slip : 0.0;
+                if (newton && slip > 0) c.tx = c.s[1] / slip, c.ty = c.s[2] / slip;
             }
-            for (int i = 0; i < c.size; ++i) c.left[i] -= c.s[i], gap += c.s[i] * c.z[i];
-            add_wrench(c, c.z, at.w);
+            for (int r = 0; r < p.rows; ++r) c.left[r] -= c.s[r], gap += c.s[r] * c.z[r], p.f[r] = c.z[r];
+            p.f[0] /= mu_of(p);
         }
-        for (std::size_t i = 0; i < equal_.size(); ++i) {
-            At& at = at_[static_cast<std::size_t>(equal_[i].at)];
-            equal_left_[i] = at.u[equal_[i].row] + at.u_free[equal_[i].row] - equal_[i].target;
-            at.w[equal_[i].row] += equal_[i].force;
-        }
-        for (std::size_t i = 0; i < y_.size(); ++i) rest_[i] = -y_[i];
-        for (const At& at : at_) gather(rows, at, at.w, rest_.data());
-        return cones_.empty() ? 0.0 : gap / static_cast<double>(cones_.size());
-    }
-    /// u = Y^T y of a group; y += Y w.
-    void spread(const RowSystem& rows, const At& at, const double* y, double* u) const {
-        const Group& g = *at.group;
-        const double* Y = rows.Y.data() + g.store;
-        for (int r = 0; r < g.rows; ++r) u[r] = 0;
-        for (int d = 0; d < g.dofs_end - g.dofs; ++d)
-            for (int r = 0; r < g.rows; ++r) u[r] += Y[d * g.rows + r] * y[places_[static_cast<std::size_t>(at.places + d)]];
-    }
-    void gather(const RowSystem& rows, const At& at, const double* w, double* y) const {
-        const Group& g = *at.group;
-        const double* Y = rows.Y.data() + g.store;
-        for (int d = 0; d < g.dofs_end - g.dofs; ++d) {
-            double s = 0;
-            for (int r = 0; r < g.rows; ++r) s += Y[d * g.rows + r] * w[r];
-            y[places_[static_cast<std::size_t>(at.places + d)]] += s;
-        }
+        contacts_.find_y();
+        rest_.resize(y_.size());
+        for (std::size_t i = 0; i < y_.size(); ++i) rest_[i] = contacts_.y[i] - y_[i];
+        return gap / larger(1, count);
     }
     /// Scaling in which force and motion are the same.
     bool scale() {
-        for (Cone& c : cones_) {
-            if (c.size == 1) {
+        for (std::size_t i = 0; i < cones_.size(); ++i) {
+            Cone& c = cones_[i];
+            if (points_[i].equal) continue;
+            if (points_[i].rows == 1) {
                 c.W[0] = std::sqrt(c.s[0] / c.z[0]), c.Wi[0] = 1 / c.W[0], c.lambda[0] = std::sqrt(c.s[0] * c.z[0]);
                 if (!(c.W[0] > 0) || !std::isfinite(c.Wi[0])) return false;
                 continue;
@@ -234,16 +153,16 @@ private:
             if (!(ds2 > 0) || !(dz2 > 0)) return false;
             const double ds = std::sqrt(ds2), dz = std::sqrt(dz2), beta = std::sqrt(ds / dz);
             double product = 1;
-            for (int i = 0; i < 3; ++i) product += c.s[i] / ds * c.z[i] / dz;
+            for (int k = 0; k < 3; ++k) product += c.s[k] / ds * c.z[k] / dz;
             const double half = 1 / (2 * std::sqrt(0.5 * product));
             double v[3] = {(c.s[0] / ds + c.z[0] / dz) * half, (c.s[1] / ds - c.z[1] / dz) * half, (c.s[2] / ds - c.z[2] / dz) * half};
             const double norm = 1 / std::sqrt(2 * (v[0] + 1));
             v[0] += 1;
             for (double& x : v) x *= norm;
-            for (int i = 0; i < 3; ++i)
+            for (int k = 0; k < 3; ++k)
                 for (int j = 0; j < 3; ++j) {
-                    const double J = i != j ? 0.0 : i == 0 ? 1.0 : -1.0, flip = (i == 0) == (j == 0) ? 1.0 : -1.0;
-                    c.W[3 * i + j] = beta * (2 * v[i] * v[j] - J), c.Wi[3 * i + j] = (2 * flip * v[i] * v[j] - J) / beta;
+                    const double J = k != j ? 0.0 : k == 0 ? 1.0 : -1.0, flip = (k == 0) == (j == 0) ? 1.0 : -1.0;
+                    c.W[3 * k + j] = beta * (2 * v[k] * v[j] - J), c.Wi[3 * k + j] = (2 * flip * v[k] * v[j] - J) / beta;
                 }
             times(c.Wi, c.s, c.lambda);
         }
@@ -256,75 +175,30 @@ private:
     static void times(const double* A, const double* x, double* y) {
         for (int i = 0; i < 3; ++i) y[i] = A[3 * i] * x[0] + A[3 * i + 1] * x[1] + A[3 * i + 2] * x[2];
     }
-    /// K = 1 + sum Y T^T W^-2 N T Y^T, bordered by the equal rows.
-    void assemble(const RowSystem& rows) {
-        const int n = freedoms_, all = n + static_cast<int>(equal_.size());
-        K_.assign(static_cast<std::size_t>(all) * static_cast<std::size_t>(all), 0.0);
-        for (int i = 0; i < n; ++i) K_[static_cast<std::size_t>(i * all + i)] = 1;
-        std::size_t cone = 0;
-        for (std::size_t a = 0; a < at_.size(); ++a) {
-            double G[36] = {};
-            bool any = false;
-            for (; cone < cones_.size() && cones_[cone].at == static_cast<int>(a); ++cone) add_stiffness(cones_[cone], G), any = true;
-            if (!any) continue;
-            const At& at = at_[a];
-            const Group& g = *at.group;
-            const int count = g.dofs_end - g.dofs;
-            const double* Y = rows.Y.data() + g.store;
-            const int* places = places_.data() + at.places;
-            RowSystem::with_rows(g.rows, [&](auto m) {
-                for (int d = 0; d < count; ++d) {
-                    double t[6] = {};
-                    for (int r = 0; r < m; ++r)
-                        for (int c = 0; c < m; ++c) t[c] += Y[d * m + r] * G[6 * r + c];
-                    double* row = K_.data() + places[d] * all;
-                    for (int e = 0; e < count; ++e) {
-                        double s = 0;
-                        for (int c = 0; c < m; ++c) s += t[c] * Y[e * m + c];
-                        row[places[e]] += s;
-                    }
-                }
-            });
-        }
-        for (std::size_t i = 0; i < equal_.size(); ++i) {
-            const At& at = at_[static_cast<std::size_t>(equal_[i].at)];
-            const Group& g = *at.group;
-            const double* Y = rows.Y.data() + g.store;
-            const int row = n + static_cast<int>(i);
-            for (int d = 0; d < g.dofs_end - g.dofs; ++d) {
-                const double y = Y[d * g.rows + equal_[i].row];
-                const int place = places_[static_cast<std::size_t>(at.places + d)];
-                K_[static_cast<std::size_t>(place * all + row)] -= y, K_[static_cast<std::size_t>(row * all + place)] += y;
+    /// 1 + sum Y G Y^T with G = W^-2 N on the points' own scale.
+    bool factor() {
+        contacts_.set_unit();
+        for (std::size_t i = 0; i < cones_.size(); ++i) {
+            const Point& p = points_[i];
+            const Cone& c = cones_[i];
+            double G[3][3] = {};
+            if (p.equal) G[0][0] = stiff / p.normal;
+            else if (p.rows == 1) G[0][0] = c.Wi[0] * c.Wi[0];
+            else {
+                for (int r = 0; r < 3; ++r)
+                    for (int j = 0; j < 3; ++j)
+                        for (int k = 0; k < 3; ++k) G[r][j] += c.Wi[3 * r + k] * c.Wi[3 * k + j];
+                for (int r = 0; r < 3; ++r) G[r][1] += G[r][0] * c.tx, G[r][2] += G[r][0] * c.ty;  // N
+                for (int r = 0; r < 3; ++r) G[0][r] /= p.mu, G[r][0] /= p.mu;
             }
-            K_[static_cast<std::size_t>(row * all + row)] += redundant * speed_ / force_;  // redundant rows share; it vanishes with the steps
+            contacts_.stiffen(p, G);
         }
-    }
-    static constexpr double redundant = 1e-10;
-    static void add_stiffness(const Cone& c, double* G) {
-        if (c.stop) {
-            G[0] += c.Wi[0] * c.Wi[0];
-            return;
-        }
-        // rows of T: the point's normal and slip, out of the six of its patch
-        const double T[3][6] = {{0, 0, 1, c.y, -c.x, 0}, {1, 0, 0, 0, 0, -c.y}, {0, 1, 0, 0, 0, c.x}};
-        double Q[9] = {c.size == 1 ? c.Wi[0] * c.Wi[0] : 0.0};
-        if (c.size == 3) {
-            for (int i = 0; i < 3; ++i)
-                for (int j = 0; j < 3; ++j)
-                    for (int k = 0; k < 3; ++k) Q[3 * i + j] += c.Wi[3 * i + k] * c.Wi[3 * k + j];
-            for (int i = 0; i < 3; ++i) Q[3 * i + 1] += Q[3 * i] * c.tx, Q[3 * i + 2] += Q[3 * i] * c.ty;  // N
-            for (int i = 0; i < 3; ++i) Q[i] /= c.mu, Q[3 * i] /= c.mu;
-        }
-        for (int i = 0; i < c.size; ++i)
-            for (int r = 0; r < 6; ++r) {
-                if (T[i][r] == 0) continue;
-                for (int j = 0; j < c.size; ++j)
-                    for (int s = 0; s < 6; ++s) G[6 * r + s] += T[i][r] * Q[3 * i + j] * T[j][s];
-            }
+        return contacts_.factor();
     }
     /// Where the scaled product of force and motion is to go: `centre`, less its value and (corrector) what the first step misses.
-    static void aim(Cone& c, double centre, bool correct) {
-        if (c.size == 1) {
+    static void aim(const Point& p, Cone& c, double centre, bool correct) {
+        if (p.equal) return;
+        if (p.rows == 1) {
             c.aim[0] = (centre - c.s[0] * c.z[0] - (correct ? c.ds[0] * c.dz[0] : 0.0)) / c.lambda[0];
             return;
         }
@@ -345,43 +219,63 @@ private:
         c[0] = a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
         c[1] = a[0] * b[1] + b[0] * a[1], c[2] = a[0] * b[2] + b[0] * a[2];
     }
-    /// Steps of y, the equal forces, s and z towards the aims.
-    void direction(const RowSystem& rows) {
-        const auto n = static_cast<std::size_t>(freedoms_);
-        std::copy(rest_.begin(), rest_.end(), step_.begin());
-        for (At& at : at_) std::fill(at.w, at.w + 6, 0.0);
-        for (const Cone& c : cones_) {
-            double f[3];
-            forward(c, c.left, f);
-            add_wrench(c, f, at_[static_cast<std::size_t>(c.at)].w);
+    /// Steps of y, s and z towards the aims; that of y stands in the points' own. `again`: for what the first solution leaves, as the
+    /// matrix has stiff and soft points.
+    void direction(bool again) {
+        std::copy(rest_.begin(), rest_.end(), contacts_.y.begin());
+        for (std::size_t i = 0; i < cones_.size(); ++i) push_forward(points_[i], cones_[i], cones_[i].left);
+        contacts_.solve();
+        if (again) {
+            step_ = contacts_.y;
+            for (std::size_t i = 0; i < cones_.size(); ++i) find_step(points_[i], cones_[i]);
+            for (std::size_t i = 0; i < step_.size(); ++i) contacts_.y[i] = rest_[i] - step_[i];
+            for (std::size_t i = 0; i < cones_.size(); ++i) push_forward(points_[i], cones_[i], cones_[i].moved);
+            contacts_.solve();
+            for (std::size_t i = 0; i < step_.size(); ++i) contacts_.y[i] += step_[i];
         }
-        for (const At& at : at_) gather(rows, at, at.w, step_.data());
-        for (std::size_t i = 0; i < equal_.size(); ++i) step_[n + i] = -equal_left_[i];
-        lu_solve(K_.data(), static_cast<int>(step_.size()), pivots_, ends_, step_.data());
-        for (At& at : at_) spread(rows, at, step_.data(), at.u);
-        for (Cone& c : cones_) {
-            motion_of(c, at_[static_cast<std::size_t>(c.at)].u, c.ds);
-            for (int i = 0; i < c.size; ++i) c.ds[i] += c.left[i];
-            forward(c, c.ds, c.dz);
-            if (c.size == 3) c.ds[0] += c.tx * c.ds[1] + c.ty * c.ds[2];
+        for (std::size_t i = 0; i < cones_.size(); ++i) {
+            find_step(points_[i], cones_[i]);
+            forward(points_[i], cones_[i], cones_[i].moved, cones_[i].dz);
+            std::copy(cones_[i].moved, cones_[i].moved + 3, cones_[i].ds);
+            if (points_[i].rows == 3) cones_[i].ds[0] += cones_[i].tx * cones_[i].ds[1] + cones_[i].ty * cones_[i].ds[2];
         }
     }
-    /// W^-1 (aim - W^-1 N ds)
-    static void forward(const Cone& c, const double* ds, double* dz) {
-        if (c.size == 1) {
+    /// What is left of a point's motion after the step of y.
+    void find_step(const Point& p, Cone& c) const {
+        contacts_.answer(p, c.moved);
+        c.moved[0] /= mu_of(p);
+        for (int r = 0; r < p.rows; ++r) c.moved[r] += c.left[r];
+    }
+    void push_forward(const Point& p, const Cone& c, const double* moved) {
+        double f[3];
+        forward(p, c, moved, f);
+        f[0] /= mu_of(p);
+        contacts_.push(p, f);
+    }
+    /// W^-1 (aim - W^-1 N ds); what is equal resists the motion that is left.
+    static void forward(const Point& p, const Cone& c, const double* ds, double* dz) {
+        if (p.equal) {
+            dz[0] = -stiff / p.normal * ds[0];
+            return;
+        }
+        if (p.rows == 1) {
             dz[0] = c.Wi[0] * (c.aim[0] - c.Wi[0] * ds[0]);
             return;
         }
-        const double moved[3] = {ds[0] + c.tx * ds[1] + c.ty * ds[2], ds[1], ds[2]};
+        const double turned[3] = {ds[0] + c.tx * ds[1] + c.ty * ds[2], ds[1], ds[2]};
         double a[3];
-        times(c.Wi, moved, a);
+        times(c.Wi, turned, a);
         for (int i = 0; i < 3; ++i) a[i] = c.aim[i] - a[i];
         times(c.Wi, a, dz);
     }
     /// How far all forces and motions may go and stay inside, at most 1.
     double longest() const {
         double length = 1;
-        for (const Cone& c : cones_) length = smaller(length, 0.99 * smaller(room(c.s, c.ds, c.size), room(c.z, c.dz, c.size)));
+        for (std::size_t i = 0; i < cones_.size(); ++i) {
+            const Cone& c = cones_[i];
+            const int rows = points_[i].rows;
+            if (!points_[i].equal) length = smaller(length, 0.99 * smaller(room(c.s, c.ds, rows), room(c.z, c.dz, rows)));
+        }
         return length;
     }
     static double room(const double* x, const double* d, int size) {
@@ -395,20 +289,11 @@ private:
         return best;
     }
 
-    Vec<Cone> cones_;
-    Vec<Equal> equal_;
-    Vec<At> at_;
-    Vec<int> places_, where_, pivots_, ends_;
-    int freedoms_ = 0;
+    ContactPoints& contacts_;
+    Vec<Point>& points_;
+    Vec<Cone> cones_;  // of each point
     double speed_ = 1, force_ = 1, best_ = 0;
-    Vec<double> y_, step_, rest_, equal_left_, K_, kept_;
-
-public:
-    /// The problem is done: forget which freedoms it had.
-    void finish(const RowSystem& rows) {
-        for (const At& at : at_)
-            for (int d = at.group->dofs; d < at.group->dofs_end; ++d) where_[static_cast<std::size_t>(rows.dofs[static_cast<std::size_t>(d)])] = -1;
-    }
+    Vec<double> y_, step_, rest_, kept_;
 };
 
 UKEMI_END

@@ -33,7 +33,7 @@ public:
             if (!impact) memory_.scale_to(duration);
             inertia.respond(rows);
             make_islands(rows);
-            cones_.reserve(tree.nv), point_newton_.reserve(tree.nv);
+            contacts_.reserve(tree.nv);
         }
         std::fill(scratch, scratch + tree.nv, 0.0);
         for (std::size_t i = 0; i < islands_.size(); ++i) {
@@ -59,11 +59,8 @@ private:
         bool by_hypothesis = !heap && trial_and_error(rows, 8 + static_cast<int>(members_.size()), report, trace);
         if (!by_hypothesis) {
             ++report.swept;
-            const bool found = heap && solve_points(rows, again, report);
-            if (!found && (!heap || thorough)) {
-                by_hypothesis = solve_cones(rows, report, trace);
-                if (!by_hypothesis && !heap && !certificate_of(rows).holds() && !solve_points(rows, again, report)) read_forces(rows, cones_);
-            }
+            pose_points(rows, true);
+            if (!heap || (!solve_points(rows, again, report) && thorough)) by_hypothesis = solve_cones(rows, report, trace);
             report.exact += !by_hypothesis;
         }
         store(rows);
@@ -89,68 +86,50 @@ private:
         return false;
     }
 
-    // --- all cones at once ---------------------------------------------------------------------------------------------
-    /// Forces of all points by the cone problem; what it found is tried as a hypothesis, which is exact to rounding if it holds.
-    bool solve_cones(RowSystem& rows, StepReport& report, Vec<TraceEntry>* trace) {
-        for (std::size_t m = 0; m < members_.size(); ++m) {
-            if (group(rows, m).kind != GroupKind::patch) continue;
-            Patch& p = patches[static_cast<std::size_t>(group(rows, m).index)];
-            for (PatchPoint& c : p.points) c.rest_x = slip_x(p.target, c), c.rest_y = slip_y(p.target, c);
-        }
-        do {
-            pose_cones(rows);
-            cones_.solve(rows);
-            cones_.finish(rows);
-            read_forces(rows, cones_);
-        } while (came_to_rest(rows));
-        if (trial_and_error(rows, 3, report, trace)) return true;
-        if (trace) trace->push_back({report.solves, 0, -1, -1, Condition::off, Check::none, 0});
-        read_forces(rows, cones_);
+    // --- point by point ------------------------------------------------------------------------------------------------
+    /// Forces of all points by Newton's steps, then over cones; false if that leads to none that are valid.
+    bool solve_points(RowSystem& rows, bool again, StepReport& report) {
+        auto valid = [&] { return read_forces(rows), certificate_of(rows).holds(); };
+        if (newton_.solve(again, &report.trials, valid) || cones_.solve(false, valid)) return true;
+        read_forces(rows);
         return false;
     }
-    /// Forces of all points by Newton's steps; false if they lead to none that are valid.
-    bool solve_points(RowSystem& rows, bool again, StepReport& report) {
-        point_newton_.clear();
+    /// Forces of all points by the cone problem; what it found is tried as a hypothesis, which is exact to rounding if it holds. Where
+    /// not even the forces are valid, Newton's steps go on from them.
+    bool solve_cones(RowSystem& rows, StepReport& report, Vec<TraceEntry>* trace) {
+        do {
+            cones_.solve(true, [] { return false; });
+            read_forces(rows);
+        } while (came_to_rest(rows) && (pose_points(rows, false), true));
+        if (trial_and_error(rows, 3, report, trace)) return true;
+        if (trace) trace->push_back({report.solves, 0, -1, -1, Condition::off, Check::none, 0});
+        auto valid = [&] { return read_forces(rows), certificate_of(rows).holds(); };
+        if (!valid() && !newton_.solve(true, &report.trials, valid)) read_forces(rows);
+        return false;
+    }
+    /// Slip is the motion at the end less that of sticking, or with the motion at the start (twice the mean). `first`: what sticks does
+    /// as its target tells, and forces are as they were.
+    void pose_points(RowSystem& rows, bool first) {
+        contacts_.clear();
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
             const double* u_free = u_free_.data() + g.row;
-            if (g.kind == GroupKind::stop) point_newton_.add_stop(g, u_free, wanted(g, 0), larger(0.0, base_[static_cast<std::size_t>(g.row)]));
-            for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) point_newton_.add_equal(g, u_free, r, wanted(g, r));
+            if (g.kind == GroupKind::stop) contacts_.add_stop(g, u_free, wanted(g, 0), larger(0.0, base_[static_cast<std::size_t>(g.row)]));
+            for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) contacts_.add_equal(g, u_free, r, wanted(g, r));
             if (g.kind != GroupKind::patch) continue;
-            const Patch& p = patches[static_cast<std::size_t>(g.index)];
-            const ContactMemory::Contact* memory = impact ? nullptr : memory_.of(p);
+            Patch& p = patches[static_cast<std::size_t>(g.index)];
+            const ContactMemory::Contact* memory = impact || !first ? nullptr : memory_.of(p);
             const bool same = memory && memory->grip != Grip::off && memory->count == static_cast<int>(p.points.size());
             for (std::size_t k = 0; k < p.points.size(); ++k) {
-                const PatchPoint& c = p.points[k];
-                const double x = c.share > 0 ? slip_x(p.u0, c) : -slip_x(p.target, c), y = c.share > 0 ? slip_y(p.u0, c) : -slip_y(p.target, c);
+                PatchPoint& c = p.points[k];
+                if (first) c.rest_x = slip_x(p.target, c), c.rest_y = slip_y(p.target, c);
+                const double x = c.share > 0 ? slip_x(p.u0, c) : -c.rest_x, y = c.share > 0 ? slip_y(p.u0, c) : -c.rest_y;
                 Vec3<double> force{0, 0, 0};
                 if (same) force = {memory_.point(*memory, k).fx, memory_.point(*memory, k).fy, larger(0.0, memory_.point(*memory, k).pressure)};
-                point_newton_.add_point(g, u_free, c.x, c.y, smaller(p.material.mu_d, most_friction), c.target, x, y, force);
+                contacts_.add_point(g, u_free, c.x, c.y, smaller(p.material.mu_d, most_friction), c.target, x, y, force);
             }
         }
-        if (point_newton_.solve(rows, again, &report.trials, [&] {
-                read_forces(rows, point_newton_);
-                return certificate_of(rows).holds();
-            }))
-            return true;
-        read_forces(rows, point_newton_);
-        return false;
-    }
-    void pose_cones(RowSystem& rows) {
-        cones_.clear();
-        for (std::size_t m = 0; m < members_.size(); ++m) {
-            const Group& g = group(rows, m);
-            cones_.add_group(rows, g, u_free_.data() + g.row);
-            if (g.kind == GroupKind::stop) cones_.add_stop(wanted(g, 0));
-            for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) cones_.add_equal(r, wanted(g, r));
-            if (g.kind != GroupKind::patch) continue;
-            const Patch& p = patches[static_cast<std::size_t>(g.index)];
-            for (const PatchPoint& c : p.points) {
-                // slip is the motion at the end less that of sticking, or with the motion at the start (twice the mean)
-                const double x = c.share > 0 ? slip_x(p.u0, c) : -c.rest_x, y = c.share > 0 ? slip_y(p.u0, c) : -c.rest_y;
-                cones_.add_point(c.x, c.y, smaller(p.material.mu_d, most_friction), c.target, x, y);
-            }
-        }
+        contacts_.arrange(rows);
     }
     /// Slip that turned back within the step has stopped in it: its end counts, not its mean. A point that only creeps is
     /// at rest, and its friction is free to be less than its bound.
@@ -173,19 +152,19 @@ private:
         }
         return any;
     }
-    /// Forces and motions that a solver of points found, and the hypothesis they amount to.
-    template <class Solver> void read_forces(RowSystem& rows, const Solver& solver) {
+    /// Forces and motions of the points, and the hypothesis they amount to.
+    void read_forces(RowSystem& rows) {
         std::fill(w_.begin(), w_.end(), 0.0);
         forces_.clear();
-        std::size_t cone = 0, equal = 0;
+        std::size_t point = 0, equal = 0;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
             double* w = w_.data() + g.row;
-            if (g.kind == GroupKind::stop) w[0] = solver.force(cone++).z;
-            for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) w[r] = solver.equal_force(equal++);
+            if (g.kind == GroupKind::stop) w[0] = contacts_.force(point++).z;
+            for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) w[r] = contacts_.equal_force(equal++);
             if (g.kind != GroupKind::patch) continue;
             for (const PatchPoint& c : patches[static_cast<std::size_t>(g.index)].points) {
-                const Vec3<double> f = solver.force(cone++);
+                const Vec3<double> f = contacts_.force(point++);
                 w[0] += f.x, w[1] += f.y, w[2] += f.z, w[3] += c.y * f.z, w[4] -= c.x * f.z, w[5] += c.x * f.y - c.y * f.x;
                 forces_.push_back(f);
             }
@@ -299,8 +278,9 @@ private:
     }
 
     Vec<Vec3<double>> forces_;
-    ConeSolver cones_;
-    PointNewton point_newton_;
+    ContactPoints contacts_;
+    ConeSolver cones_{contacts_};
+    PointNewton newton_{contacts_};
 };
 
 UKEMI_END
