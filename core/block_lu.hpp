@@ -151,18 +151,17 @@ private:
     }
     /// B A^-1 in place of B.
     UKEMI_INLINE static void divide(double* B, const double* A, const int* row_of) {
-        for (int r = 0; r < size; ++r) {
-            double* b = B + r * size;
-            for (int k = 0; k < size; ++k) {  // U
-                b[k] *= A[k * size + k];
-                for (int j = k + 1; j < size; ++j) b[j] -= b[k] * A[k * size + j];
-            }
-            for (int k = size - 1; k > 0; --k)  // L
-                for (int j = 0; j < k; ++j) b[j] -= b[k] * A[k * size + j];
+        Four c[size];  // columns
+        for (int k = 0; k < size; ++k) c[k] = Four{B[k], B[size + k], B[2 * size + k], B[3 * size + k]};
+        for (int k = 0; k < size; ++k) {  // U
+            c[k] = c[k] * A[k * size + k];
+            for (int j = k + 1; j < size; ++j) c[j] -= c[k] * A[k * size + j];
         }
+        for (int k = size - 1; k > 0; --k)  // L
+            for (int j = 0; j < k; ++j) c[j] -= c[k] * A[k * size + j];
         for (int k = size - 1; k >= 0; --k)
-            if (row_of[k] != k)
-                for (int r = 0; r < size; ++r) std::swap(B[r * size + k], B[r * size + row_of[k]]);
+            if (row_of[k] != k) std::swap(c[k], c[row_of[k]]);
+        for (int r = 0; r < size; ++r) store(Four{c[0][r], c[1][r], c[2][r], c[3][r]}, B + r * size);
     }
     /// A^-1 x in place of x.
     static void substitute(const double* A, const int* row_of, double* x) {

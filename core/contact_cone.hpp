@@ -37,6 +37,8 @@ private:
     };
     static constexpr int most_steps = 90, patience = 12;  // a path with |u_t| kept goes slowly
     static constexpr std::size_t few_paths = 3;
+    static constexpr double short_step = 0.02;
+    static constexpr int most_short_steps = 3;  // on end: the path has broken off
     static constexpr double slow = 1e-3;      // [m/s]: directions of slower slip count less
     static constexpr double enough = 1e-13, tolerable = 1e-10;  // ends the path; is a solution
     static constexpr double promising = 1e-6;  // may be one
@@ -65,7 +67,7 @@ private:
     template <class Valid> bool follow_path(double far, double near, Valid valid) {
         start(far);
         double reached = 1, lowest = INFINITY;
-        for (int step = 0, best_step = 0; step < most_steps && step < best_step + (std::isinf(near) ? patience : most_steps); ++step) {
+        for (int step = 0, best_step = 0, short_steps = 0; step < most_steps && step < best_step + (std::isinf(near) ? patience : most_steps); ++step) {
             const double gap = residuals(reached < near);
             reached = quality(gap);
             if (!std::isfinite(reached)) break;
@@ -80,7 +82,8 @@ private:
             for (std::size_t i = 0; i < cones_.size(); ++i) aim(points_[i], cones_[i], centre, true);
             direction(true);
             const double length = longest();
-            if (length < 1e-8) break;
+            short_steps = length < short_step ? short_steps + 1 : 0;
+            if (length < 1e-8 || (std::isinf(near) && short_steps == most_short_steps)) break;
             for (std::size_t i = 0; i < y_.size(); ++i) y_[i] += length * contacts_.y[i];
             for (std::size_t i = 0; i < cones_.size(); ++i) {
                 Cone& c = cones_[i];

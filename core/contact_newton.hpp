@@ -18,20 +18,17 @@ public:
         of_.assign(points_.size(), {});
         for (std::size_t i = 0; i < points_.size(); ++i) std::copy(points_[i].f, points_[i].f + 3, of_[i].f_start);
         even_ = even, creep_ = near ? near_creep : most_creep;
-        double sweeps = fewest_sweeps;
-        start_again(fewest_sweeps);
-        for (int step = 0, short_steps = 0; step < most_steps; ++step) {
+        start_again(sweeps_before);
+        for (int step = 0, short_steps = 0; step < most_steps && short_steps < most_short_steps; ++step) {
             for (std::size_t i = 0; i < points_.size(); ++i) suppose(points_[i], of_[i]);
             ++*trials;
             if (!newton_step()) break;
             const bool led_on = search() > short_step;
             if (step > 0 && (moved_ < settled || step > enough_steps) && valid()) return true;
             creep_ = std::clamp(led_on ? creep_ * less_creep : creep_ / less_creep, least_creep, most_creep);
-            if (led_on || ++short_steps < patience) continue;
-            short_steps = 0;
+            if (led_on || ++short_steps % patience != 0) continue;
             even_ = even_ == even ? more_even : even;
-            start_again(static_cast<int>(sweeps));
-            sweeps = smaller(more_sweeps * sweeps, most_sweeps);
+            start_again(sweeps_before);
         }
         for (std::size_t i = 0; i < points_.size(); ++i) std::copy(of_[i].f_start, of_[i].f_start + 3, points_[i].f);
         return false;
@@ -46,10 +43,9 @@ private:
         double dx = 0, dy = 0, across = 0;  // of slip: the direction of friction, and how it resists across
         double f_start[3] = {}, f_before[3] = {}, f_after[3] = {}, u_before[3] = {}, u_after[3] = {};
     };
-    static constexpr int fewest_sweeps = 10, most_steps = 30;
+    static constexpr int sweeps_before = 10, most_steps = 30;
+    static constexpr int patience = 2, most_short_steps = 4;  // short steps before the next sweeps; before others may try
     static constexpr int enough_steps = 12;       // after these, forces need not have settled
-    static constexpr int patience = 2;            // short steps before the next sweeps,
-    static constexpr double more_sweeps = 1.5, most_sweeps = 80;  // each time more of them
     static constexpr double even = 3, more_even = 10;  // how motion weighs against force; by turns, where steps get short
     static constexpr double stiff = 1e5;          // of what holds, times its own response
     static constexpr double most_creep = 1e-4, near_creep = 1e-5, least_creep = 1e-7, less_creep = 0.3;  // [m/s]: what sticks may creep in a step, at first and at last
