@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
+import pytest
 from tests.model.readers.osim_texts import ALL, osim
 from typer.testing import CliRunner
 
-from ukemi.cli import app
+from ukemi.cli import app, main
 from ukemi.motion.tables import write_table
 
 
@@ -31,3 +33,19 @@ def test_convert_takes_its_target_either_way(tmp_path: Path) -> None:
     assert target.read_text().startswith("time,hinge")
     for wrong in ([], [str(target), "--out", str(target)]):
         assert "expected one target" in str(CliRunner().invoke(app, ["convert", str(table), *wrong]).exception)
+
+
+def test_warnings_are_one_line_without_the_place_in_the_package(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "m.osim").write_text(osim(ALL[1:2]).replace("trunk", "ground"))
+    table = write_table(tmp_path / "m.mot", 0.1 * np.arange(3), {"hinge": [0.1, 0.2, 0.3], "belt": [0.0, 0, 0]})
+    monkeypatch.setattr("sys.argv", ["ukemi", "convert", str(table), str(tmp_path / "m.bvh")])
+    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
+    warnings.simplefilter("always")  # pytest puts its own back
+    with pytest.raises(SystemExit) as end:
+        main()
+    assert end.value.code == 0
+    assert capsys.readouterr().err == (
+        f"warning: {table}: columns that are no coordinates of m.osim are left out: belt\n"
+    )

@@ -185,6 +185,25 @@ def test_coordinates_that_follow_others_follow_them_in_the_clip(tmp_path: Path) 
     np.testing.assert_allclose(clip.rotations[:, 1, 0], np.cos([0.05, 0.35]))
 
 
+@pytest.mark.filterwarnings("ignore::ukemi.UkemiWarning")
+def test_coordinates_become_a_table_or_with_their_model_a_clip(tmp_path: Path) -> None:
+    path, _ = motion(tmp_path)
+    skeleton, out = tmp_path / "model.osim", tmp_path / "out.csv"
+    assert convert(path, out) == {"kind": "table", "rows": 9, "columns": len(NAMES), "in_degrees": False}
+    assert read_table(out).names == tuple(NAMES)
+    done = convert(path, out, skeleton=skeleton, start=0.03)
+    assert done["kind"] == "clip"
+    clip, table = uk.read_motion(path), read_table(out)
+    assert len(table) == 6
+    np.testing.assert_array_equal(table["pin.qw"], clip.rotations[3:, clip.skeleton.index("pin"), 0])
+    with pytest.raises(uk.InvalidInputError, match=r"move\.mot: rate: only clips .*coordinates with skeleton="):
+        convert(path, out, rate=50, rest_pose="auto")
+    with pytest.raises(uk.InvalidInputError, match=r"out\.csv: a table becomes \.mot, \.sto or \.csv; b\.bvh is none"):
+        convert(out, tmp_path / "b.bvh")
+    with pytest.raises(uk.InvalidInputError, match=r"move\.mot: a clip becomes \.bvh, .* or \.trc; b\.c3d is none"):
+        convert(path, tmp_path / "b.c3d")
+
+
 HEAD = "Coordinates\nversion=1\nnRows=2\nnColumns=2\ninDegrees=yes\nendheader\n"
 WRONG = {
     "truncated": (

@@ -154,7 +154,7 @@ def _model_beside(file: Path, table: Table) -> Path:
     if len(beside) != 1:
         raise InvalidInputError(
             f"{file}: coordinates mean something only with their model: expected one .osim beside it, "
-            f"found {len(beside)}; say which with skeleton='model.osim'"
+            f"found {len(beside)}; say which with skeleton='model.osim' (--skeleton model.osim)"
         )
     return beside[0]
 
