@@ -6,6 +6,7 @@ import json
 import sys
 import warnings
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,9 +18,11 @@ from rich.tree import Tree
 
 from ukemi.cli.figures import open_model
 from ukemi.cli.info_motion import MOTIONS, motion_summary, show_motion
+from ukemi.cli.info_recording import recording_summary, show_recording
 from ukemi.errors import UkemiWarning
 from ukemi.model.joints import Joint, Prismatic
 from ukemi.model.model import Link, Model
+from ukemi.sim.recording import is_recording
 
 #: A pipe has no width; lines must not be broken for those who read them.
 PIPE_WIDTH = 10_000
@@ -27,12 +30,13 @@ PIPE_WIDTH = 10_000
 
 def info(
     file: Annotated[
-        str, typer.Argument(help="A model (.urdf, MJCF .xml, .osim, human16, human28, human40) or a motion.")
+        str,
+        typer.Argument(help="A model (.urdf, MJCF .xml, .osim, human16, human28, human40) a motion or a recording."),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a tree.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
 ) -> None:
-    """Shows the links, joints, masses and limits of a model, or what a motion file holds.
+    """Shows the links, joints, masses and limits of a model, or what a motion file or a recording holds.
 
     Examples:
 
@@ -41,15 +45,22 @@ def info(
       ukemi info human28 --json --out human.json
 
       ukemi info walk.bvh
+
+      ukemi info out/recording.npz
     """
     if Path(file).suffix.lower() in MOTIONS:
-        content, motion = motion_summary(file)
+        if is_recording(file):
+            content = recording_summary(file)
+            show = partial(show_recording, summary=content)
+        else:
+            content, motion = motion_summary(file)
+            show = partial(show_motion, summary=content, motion=motion)
         with nullcontext(sys.stdout) if out is None else out.open("w", encoding="utf-8") as stream:
             if as_json:
                 stream.write(json.dumps(content, indent=2) + "\n")
             else:
                 width = None if stream.isatty() else PIPE_WIDTH
-                show_motion(Console(file=stream, highlight=False, width=width), content, motion)
+                show(Console(file=stream, highlight=False, width=width))
         return
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UkemiWarning)

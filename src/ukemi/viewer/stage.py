@@ -19,7 +19,7 @@ from ukemi.motion.clip import Clip
 from ukemi.motion.figure import figure_from_clip
 from ukemi.motion.rotations import matrices
 from ukemi.report.strip import LEFT, MIDDLE, RIGHT
-from ukemi.sim.recording import Recording
+from ukemi.sim.recording import Recording, is_recording
 from ukemi.viewer.meshes import SHORTEST, Mesh, bone_mesh, joined, link_mesh, shape_mesh
 
 #: Pages show no more frames a second than this.
@@ -145,12 +145,10 @@ def read_stage(path: Path, model: Model | None = None) -> Stage:
 
     if path.suffix.lower() == ".npz" and model is not None:
         return replace(stage_of_recording(Recording.load(path), model), name=path.stem)
-    try:
-        return stage_of_clip(read_motion(path))
-    except FileFormatError as error:
-        if path.suffix.lower() == ".npz" and path.exists():
-            raise FileFormatError(path, None, f"no clip; of a recording say whose with --model ({error})") from error
-        raise
+    if is_recording(path):
+        names = Recording.load(path).link_names
+        raise FileFormatError(path, None, f"a recording: say whose with --model; links are {', '.join(names[:6])}")
+    return stage_of_clip(read_motion(path))
 
 
 def _skeleton(clip: Clip) -> Stage:
