@@ -74,7 +74,7 @@ def filter_command(
     try:
         result = filter_motion(
             clip,
-            None if model is None else open_model(model),
+            None if model is None else open_model(model, free=True),
             ground,
             preview,
             solver,

@@ -57,26 +57,29 @@ def coupled_inverse_dynamics(
     of_kind("coupled_inverse_dynamics", model, Model)
     x, rate, change = _batches(q=(q, model.nq), v=(v, model.nv), a=(a, model.nv))
     x = coupled_coordinates(model, x)
-    slopes: list[tuple[Coupling, Array]] = []
     for coupling in leaders_first(model):
-        p, follower = _polynomial(coupling), model.joint(coupling.joint).v.start
+        follower = model.joint(coupling.joint).v.start
         if coupling.master is None:
             rate[..., follower] = change[..., follower] = 0.0
-            slopes.append((coupling, np.zeros(())))
             continue
-        leader = model.joint(coupling.master)
+        leader, p = model.joint(coupling.master), _polynomial(coupling)
         at, k = x[..., leader.q.start], leader.v.start
-        slope, bend = p.deriv(1)(at), p.deriv(2)(at)
-        change[..., follower] = slope * change[..., k] + bend * rate[..., k] ** 2
-        rate[..., follower] = slope * rate[..., k]
-        slopes.append((coupling, slope))
-    tau = inverse_dynamics(model, x, rate, change, external, gravity)
-    for coupling, slope in reversed(slopes):  # a leader may follow another
+        change[..., follower] = p.deriv(1)(at) * change[..., k] + p.deriv(2)(at) * rate[..., k] ** 2
+        rate[..., follower] = p.deriv(1)(at) * rate[..., k]
+    return onto_leaders(model, x, inverse_dynamics(model, x, rate, change, external, gravity))
+
+
+def onto_leaders(model: Model, q: Array, forces: Array) -> Array:
+    """Generalized forces, or rows of a Jacobian, (..., nv) as those of the joints that lead; zero for followers."""
+    carried = np.array(forces)
+    for coupling in reversed(leaders_first(model)):  # a leader may follow another
         follower = model.joint(coupling.joint).v.start
         if coupling.master is not None:
-            tau[..., model.joint(coupling.master).v.start] += slope * tau[..., follower]
-        tau[..., follower] = 0.0
-    return tau
+            leader = model.joint(coupling.master)
+            slope = _polynomial(coupling).deriv()(q[..., leader.q.start])
+            carried[..., leader.v.start] += slope * carried[..., follower]
+        carried[..., follower] = 0.0
+    return carried
 
 
 def leaders_first(model: Model) -> list[Coupling]:
