@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import warnings
-from typing import TextIO
+from typing import Annotated, TextIO
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
+from ukemi import __version__
 from ukemi.cli.bench import app as bench
 from ukemi.cli.convert import convert
 from ukemi.cli.filter import filter_command
@@ -34,13 +35,31 @@ app.command("view")(view)
 app.add_typer(bench)
 
 
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"ukemi {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
 def main() -> None:
     """Runs the command line; what ukemi or the file system objects to, warnings, and Ctrl-C, are one line on stderr."""
     warnings.showwarning = _show_warning
     try:
         app()
-    except (UkemiError, OSError) as error:
+    except UkemiError as error:
         _say("[red]error:[/red]", error)
+        sys.exit(1)
+    except OSError as error:
+        _say("[red]error:[/red]", f"{error.filename}: {error.strerror}" if error.filename else error)
         sys.exit(1)
     except KeyboardInterrupt:
         Console(stderr=True).print("stopped")

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from ukemi.cli.figures import open_model
+from ukemi.cli.folders import check_folder
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics_filter.clip import Interrupted, filter_motion
 from ukemi.motion.read import read_motion, write_motion
@@ -67,6 +68,7 @@ def filter_command(
 
       ukemi filter walk_ik.mot --skeleton walker.osim --mass 72.6 --belt -1.1   coordinates of OpenSim, on a treadmill
     """
+    check_folder(out)
     clip = walk() if file is None else read_motion(file, skeleton=skeleton)
     a = np.deg2rad(slope)
     along = belt * np.array([np.cos(a), 0.0, np.sin(a)])

@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.tree import Tree
 
-from ukemi.cli.figures import open_model
-from ukemi.cli.info_motion import MOTIONS, motion_summary, show_motion
+from ukemi.cli.figures import MOTIONS, open_model
+from ukemi.cli.info_motion import motion_summary, show_motion
 from ukemi.cli.info_recording import recording_summary, show_recording
 from ukemi.errors import UkemiWarning
 from ukemi.model.joints import Joint, Prismatic
@@ -33,6 +33,9 @@ def info(
         str,
         typer.Argument(help="A model (.urdf, MJCF .xml, .osim, human16, human28, human40) a motion or a recording."),
     ],
+    skeleton: Annotated[
+        Path | None, typer.Option(help="The .asf of an .amc; the .osim of a .mot or .sto, whose table becomes a clip.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a tree.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
 ) -> None:
@@ -53,7 +56,7 @@ def info(
             content = recording_summary(file)
             show = partial(show_recording, summary=content)
         else:
-            content, motion = motion_summary(file)
+            content, motion = motion_summary(file, skeleton)
             show = partial(show_motion, summary=content, motion=motion)
         with nullcontext(sys.stdout) if out is None else out.open("w", encoding="utf-8") as stream:
             if as_json:

@@ -12,7 +12,7 @@ from rich.tree import Tree
 
 from ukemi.errors import InvalidInputError
 from ukemi.motion.clip import Clip
-from ukemi.motion.convert import CLIPS, MARKERS, TABLES
+from ukemi.motion.convert import MARKERS, TABLES
 from ukemi.motion.figure import figure_from_clip
 from ukemi.motion.foot_lock import contact_anchors
 from ukemi.motion.footfalls import Contacts, foot_measures, footfalls, runs, sole_points
@@ -20,18 +20,16 @@ from ukemi.motion.markers import Markers, read_markers
 from ukemi.motion.read import read_motion
 from ukemi.motion.tables import Table, read_table
 
-MOTIONS = (*CLIPS, *MARKERS, *TABLES)
 
-
-def motion_summary(path: str) -> tuple[dict[str, Any], Clip | Markers | Table]:
+def motion_summary(path: str, skeleton: Path | None = None) -> tuple[dict[str, Any], Clip | Markers | Table]:
     """What `ukemi info --json` prints of a motion, and the motion."""
-    if Path(path).suffix.lower() in TABLES:
+    if Path(path).suffix.lower() in TABLES and skeleton is None:
         table = read_table(path)
         return _of_table(Path(path).stem, table), table
-    if Path(path).suffix.lower() in MARKERS:
+    if Path(path).suffix.lower() in MARKERS and skeleton is None:
         markers = read_markers(path)
         return _of_markers(markers), markers
-    clip = read_motion(path)
+    clip = read_motion(path, skeleton=skeleton)
     return _of_clip(clip), clip
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from ukemi.cli.figures import open_model
+from ukemi.cli.folders import check_folder
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics.momentum import momentum
 from ukemi.errors import InvalidInputError
@@ -48,6 +49,9 @@ def simulate(
 
       ukemi simulate humanoid.xml --ground --slope 10 --friction 0.3
     """
+    check_folder(out)
+    if dt > time > 0:
+        raise InvalidInputError(f"--dt: expected at most the --time of {time:g} s, got {dt:g}")
     model = open_model(file)
     figure = bool(model.links) and isinstance(model.links[0].joint, Free) and "left_sole" in model.landmarks
     world = World() if model.gravity is None else World(gravity=model.gravity)

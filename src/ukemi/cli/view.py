@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from ukemi.cli.figures import open_model
-from ukemi.cli.info_motion import MOTIONS
-from ukemi.motion.read import read_motion
+from ukemi.cli.figures import MOTIONS, open_model
+from ukemi.errors import InvalidInputError
+from ukemi.model.arrays import numbers
+from ukemi.motion.read import OPTIONS, read_motion
 from ukemi.viewer.page import write_page
 from ukemi.viewer.stage import read_stage, stage_of_clip, stage_of_model
 
@@ -41,12 +42,18 @@ def view(
 
       ukemi view robot.urdf --out robot.html
     """
+    numbers("--apart", apart)
+    kinds = {Path(name).suffix.lower() for name in files}
+    if model is not None and ".npz" not in kinds:
+        raise InvalidInputError("--model says whose a recording (.npz) is: none of the files is one")
+    if skeleton is not None and not any("skeleton" in OPTIONS.get(kind, ()) for kind in kinds):
+        raise InvalidInputError("--skeleton says how to read .mot, .sto or .amc: none of the files is one")
     stages = []
     for k, name in enumerate(files):
         path = Path(name)
         if path.suffix.lower() not in MOTIONS:
             stage = stage_of_model(open_model(name)).on_floor()
-        elif skeleton is not None:
+        elif skeleton is not None and "skeleton" in OPTIONS.get(path.suffix.lower(), ()):
             stage = stage_of_clip(read_motion(path, skeleton=skeleton))
         else:
             stage = read_stage(path, None if model is None else open_model(model))

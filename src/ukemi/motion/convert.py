@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ukemi.errors import InvalidInputError
-from ukemi.model.arrays import positive
+from ukemi.model.arrays import numbers, positive
 from ukemi.motion.clip import Clip
 from ukemi.motion.ground_forces import write_ground_forces
 from ukemi.motion.markers import read_markers, write_trc
@@ -18,9 +18,11 @@ from ukemi.motion.tables import read_table, write_table
 
 CLIPS, MARKERS, TABLES = (".bvh", ".amc", ".npz", ".json", ".txt"), (".c3d", ".trc"), (".mot", ".sto", ".csv")
 COORDINATES = (".mot", ".sto")
+#: What the person under markers is written to.
+PERSONS = (".bvh", ".npz")
 TARGETS = {
     "a clip": (".bvh", ".npz", ".csv", ".trc"),
-    "markers": (".trc", *TABLES, ".bvh", ".npz"),
+    "markers": (".trc", *TABLES, *PERSONS),
     "a table": TABLES,
 }
 #: Options of reading that markers and tables take or pass over.
@@ -53,6 +55,7 @@ def convert(
     as_table = (".mot", ".sto") if reading.get("skeleton") is not None else TABLES
     as_clip = kind in CLIPS or (kind in COORDINATES and wanted not in as_table)
     what = "a clip" if as_clip else "markers" if kind in MARKERS else "a table"
+    as_clip = as_clip or (kind in MARKERS and wanted in PERSONS)
     if wanted not in TARGETS[what]:
         *most, last = TARGETS[what]
         verb = "become" if what == "markers" else "becomes"
@@ -65,20 +68,17 @@ def convert(
     unused = [name for name, value in given.items() if value is not None and name not in FOR_ALL]
     if unused:
         also = ", and coordinates with skeleton='model.osim'" if kind in COORDINATES else ""
+        also = f", and markers that become {' or '.join(PERSONS)}" if kind in MARKERS else also
         raise InvalidInputError(f"{file}: {', '.join(unused)}: only clips ({', '.join(CLIPS)}{also}) take these")
     if kind in MARKERS:
         markers = read_markers(file, up=reading.get("up"))
         if wanted == ".trc":
             write_trc(markers, out)
             return {"kind": "markers", "frames": len(markers), "fps": markers.fps, "markers": len(markers.names)}
-        if wanted in TABLES:
-            if markers.forces is None:
-                raise InvalidInputError(f"{file}: no force plates in it: nothing to write to {out.name}")
-            write_ground_forces(markers.forces, out)
-            return {"kind": "ground forces", "rows": len(markers.forces), "plates": len(markers.forces.names)}
-        clip = read_motion(file, up=reading.get("up"), static=reading.get("static"))
-        write_motion(clip, out)
-        return {"kind": "clip", "frames": len(clip), "fps": clip.fps, "joints": len(clip.skeleton)}
+        if markers.forces is None:
+            raise InvalidInputError(f"{file}: no force plates in it: nothing to write to {out.name}")
+        write_ground_forces(markers.forces, out)
+        return {"kind": "ground forces", "rows": len(markers.forces), "plates": len(markers.forces.names)}
     table = read_table(file)
     columns = {name: table.values[:, k] for k, name in enumerate(table.names)}
     write_table(out, table.time, columns, in_degrees=table.in_degrees, title=table.title)
@@ -87,8 +87,8 @@ def convert(
 
 def _cut(clip: Clip, file: Path, rate: float | None, start: float | None, end: float | None) -> Clip:
     """What is between two times, sampled anew."""
-    first = 0 if start is None else max(0, round(start * clip.fps))
-    last = len(clip) if end is None else min(len(clip), round(end * clip.fps) + 1)
+    first = 0 if start is None else max(0, round(float(numbers("start", start, ())) * clip.fps))
+    last = len(clip) if end is None else min(len(clip), round(float(numbers("end", end, ())) * clip.fps) + 1)
     if first >= last:
         raise InvalidInputError(f"{file}: nothing between {start} and {end} s: it lasts {clip.duration:g} s")
     clip = clip[first:last]
