@@ -20,6 +20,7 @@ from ukemi.cli.figures import MOTIONS, open_model
 from ukemi.cli.info_motion import motion_summary, show_motion
 from ukemi.cli.info_recording import recording_summary, show_recording
 from ukemi.errors import UkemiWarning
+from ukemi.model.description import Coupling
 from ukemi.model.joints import Joint, Prismatic
 from ukemi.model.model import Link, Model
 from ukemi.sim.recording import is_recording
@@ -91,6 +92,7 @@ def summary(model: Model, notes: list[str]) -> dict[str, Any]:
             {"name": loop.name, "a": loop.a, "b": loop.b, "joint": type(loop.joint).__name__} for loop in model.loops
         ],
         "couplings": [vars(coupling) for coupling in model.couplings],
+        "defaults": dict(model.defaults),
         "landmarks": {name: landmark.link for name, landmark in model.landmarks.items()},
         "warnings": notes,
     }
@@ -130,15 +132,23 @@ def _show(console: Console, model: Model, notes: list[str]) -> None:
     for loop in model.loops:
         console.print(f"loop {loop.name}: {loop.a} and {loop.b}, {type(loop.joint).__name__}", markup=False)
     for coupling in model.couplings:
-        sign = "-" if coupling.offset < 0 else "+"
-        powers = enumerate((coupling.multiplier, *coupling.higher), start=1)
-        terms = [f"{c:g} {coupling.master}{f'^{k}' if k > 1 else ''}" for k, c in powers if c]
-        follows = " + ".join(terms) + f" {sign} {abs(coupling.offset):g}" if terms else f"{coupling.offset:g}"
-        console.print(f"coupling: {coupling.joint} = {follows}", markup=False)
+        console.print(f"coupling: {coupling.joint} = {_polynomial(coupling)}", markup=False)
+    if model.defaults:
+        defaults = ", ".join(f"{joint} {value:g}" for joint, value in model.defaults.items())
+        console.print(f"defaults other than zero: {defaults}", markup=False)
     if model.landmarks:
         console.print(f"landmarks: {', '.join(model.landmarks)}", markup=False)
     for note in notes:
         console.print(f"[yellow]warning:[/yellow] {escape(note)}")
+
+
+def _polynomial(coupling: Coupling) -> str:
+    """Such as ``-2 knee + 0.1 knee^2 - 0.5``."""
+    powers = enumerate((coupling.multiplier, *coupling.higher), start=1)
+    terms = [(c, f" {coupling.master}{f'^{k}' if k > 1 else ''}") for k, c in powers if c]
+    terms += [(coupling.offset, "")] if coupling.offset or not terms else []
+    first, *rest = terms
+    return f"{first[0]:g}{first[1]}" + "".join(f" {'-' if c < 0 else '+'} {abs(c):g}{x}" for c, x in rest)
 
 
 def _label(link: Link) -> str:
