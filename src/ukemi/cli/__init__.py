@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from ukemi import __version__
+import ukemi
 from ukemi.cli.bench import app as bench
 from ukemi.cli.convert import convert
 from ukemi.cli.filter import filter_command
@@ -37,7 +37,7 @@ app.add_typer(bench)
 
 def _version(asked: bool) -> None:
     if asked:
-        typer.echo(f"ukemi {__version__}")
+        typer.echo(f"ukemi {ukemi.__version__}")
         raise typer.Exit
 
 
