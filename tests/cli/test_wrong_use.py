@@ -31,7 +31,8 @@ SAID = {
     "simulate --dt 5": "--dt: expected at most the --time of 1.2 s, got 5",
     "simulate --dt nan": "dt: expected finite numbers, got nan",
     "view {bvh} --model human28": "--model says whose a recording (.npz) is: none of the files is one",
-    "view {bvh} --skeleton x.osim": "--skeleton says how to read .mot, .sto or .amc: none of the files is one",
+    "view {bvh} --skeleton x.osim": "--skeleton says how to read .amc, .mot, .sto: none of the files is one",
+    "view {bvh} --static x.trc": "--static says how to read .c3d, .trc: none of the files is one",
     "view {bvh} --apart nan": "--apart: expected finite numbers, got nan",
 }
 
@@ -79,3 +80,13 @@ def test_the_person_under_markers_can_be_cut_and_sampled_anew(shared: Path, tmp_
     assert done.exit_code == 0, done.output
     clip = uk.read_motion(tmp_path / "a.npz")
     assert (clip.fps, len(clip), clip.skeleton.names) == (30, 31, whole.skeleton.names)
+
+
+def test_a_standing_trial_can_be_given_where_markers_are_read(shared: Path, tmp_path: Path) -> None:
+    folder = shared / "motions" / "forceplate" / "opensim_subject01_walk"
+    trial, standing = str(folder / "subject01_walk1.trc"), str(folder / "subject01_static.trc")
+    out = str(tmp_path / "v.html")
+    said = CliRunner().invoke(app, ["view", trial, "--json", "--out", out]).exception
+    assert "no marker tells the left knee: give a standing trial" in str(said)
+    done = CliRunner().invoke(app, ["view", trial, "--static", standing, "--json", "--out", out])
+    assert done.exit_code == 0, done.output

@@ -42,6 +42,7 @@ def filter_command(
     skeleton: Annotated[
         Path | None, typer.Option(help="The .osim of a .mot or .sto, the .asf of an .amc; default the one beside it.")
     ] = None,
+    static: Annotated[Path | None, typer.Option(help="A standing trial with more markers, for .c3d and .trc.")] = None,
     animation: Annotated[bool, typer.Option(help="Whether motion.gif is drawn.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -69,7 +70,7 @@ def filter_command(
       ukemi filter walk_ik.mot --skeleton walker.osim --mass 72.6 --belt -1.1   coordinates of OpenSim, on a treadmill
     """
     check_folder(out)
-    clip = walk() if file is None else read_motion(file, skeleton=skeleton)
+    clip = walk() if file is None else read_motion(file, skeleton=skeleton, static=static)
     a = np.deg2rad(slope)
     along = belt * np.array([np.cos(a), 0.0, np.sin(a)])
     ground = Ground(normal=(-np.sin(a), 0.0, np.cos(a)), friction=friction, velocity=along)

@@ -91,7 +91,7 @@ def joint_centres(markers: Markers, static: Markers | None = None) -> JointCentr
             if centre is None:
                 raise InvalidInputError(
                     f"{markers.name}: no marker tells the {side} {joint}: give a standing trial that has one, "
-                    "static='standing.trc' (ukemi convert --static standing.trc)"
+                    "static='standing.trc' (--static standing.trc)"
                 )
             joints[f"{side}_{joint}"] = centre
         joints[f"{side}_heel"], joints[f"{side}_toe"] = places[f"{side}_heel"], places[f"{side}_toe"]
