@@ -10,7 +10,12 @@ from tests.model.readers.osim_texts import ALL, ZERO, Joint, line, osim, polynom
 from tests.model.readers.urdf_texts import written
 
 import ukemi as uk
-from ukemi.dynamics.coupled import coupled_coordinates, coupled_inverse_dynamics, leaders_first
+from ukemi.dynamics.coupled import (
+    coupled_coordinates,
+    coupled_inverse_dynamics,
+    coupled_neutral,
+    leaders_first,
+)
 from ukemi.dynamics.inverse import inverse_dynamics
 from ukemi.model.description import Coupling
 from ukemi.motion.opensim import joint_coordinates
@@ -58,6 +63,17 @@ def test_a_mass_that_a_turning_wheel_lifts_along_a_parabola() -> None:
     wanted = 0.1 * a + m * dx * dx * a + m * dz * (dz * a + ddz * w**2) + m * G * dz
     tau = coupled_inverse_dynamics(model, q, v, change)
     np.testing.assert_allclose(tau, [wanted, 0, 0], rtol=1e-12)
+
+
+def test_a_body_with_sliding_knees_stands_straight_in_a_world(tmp_path: Path) -> None:
+    """Leaders stay at zero: a tie from 40 cm away would bend all other joints too."""
+    model = uk.load(written(tmp_path, osim(LEG), "leg.osim"))
+    man = uk.World().add(model)
+    np.testing.assert_allclose(man.q, coupled_neutral(model), atol=1e-12)
+    assert man.q[model.joint("knee").q.start] == pytest.approx(0, abs=1e-12)
+    assert man.q[model.joint("shank_joint/translation2").q.start] == pytest.approx(-0.4)
+    ring = cart(Coupling("slide", "lift", 1.0, 0.0), Coupling("lift", "slide", 1.0, 0.0))
+    np.testing.assert_array_equal(coupled_neutral(ring), np.zeros(3))
 
 
 def test_a_joint_that_stays_takes_no_part() -> None:

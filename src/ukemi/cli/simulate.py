@@ -55,7 +55,7 @@ def simulate(
     model = open_model(file)
     figure = bool(model.links) and isinstance(model.links[0].joint, Free) and "left_sole" in model.landmarks
     world = World() if model.gravity is None else World(gravity=model.gravity)
-    q, v = thrown(model) if figure else (model.neutral(), np.zeros(model.nv))
+    q, v = thrown(model) if figure else (None, None)
     world.add(model, q=q, v=v)
     if not abs(slope) < 90:
         raise InvalidInputError(f"--slope: expected less than 90 degrees, got {slope:g}")

@@ -38,6 +38,15 @@ def coupled_coordinates(model: Model, q: ArrayLike, given: Collection[str] = ())
     return placed
 
 
+def coupled_neutral(model: Model) -> Array:
+    """q of the zero pose, with followers where their leaders put them; plainly zero where a ring does not say."""
+    neutral = model.neutral()
+    try:
+        return coupled_coordinates(model, neutral)
+    except ModelError:
+        return neutral
+
+
 def coupled_inverse_dynamics(
     model: Model,
     q: ArrayLike,

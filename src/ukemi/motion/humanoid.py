@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ukemi.dynamics.coupled import coupled_coordinates
+from ukemi.dynamics.coupled import coupled_neutral
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.errors import InvalidInputError, UnknownNameError
 from ukemi.model.arrays import Array, frozen
@@ -129,7 +129,7 @@ def standing_poses(model: Model, parts: Mapping[str, str]) -> Array:
 
     Up is from the feet to the hips, left from the right hip to the left: some models are published with y up.
     """
-    X = link_poses(model, coupled_coordinates(model, model.neutral()))
+    X = link_poses(model, coupled_neutral(model))
     place = {part: X[model.link_index(link), :3, 3] for part, link in parts.items()}
     across = place["left_thigh"] - place["right_thigh"]
     down = 0.5 * (place["left_foot"] + place["right_foot"] - place["left_thigh"] - place["right_thigh"])

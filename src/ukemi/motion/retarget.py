@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ukemi.dynamics.coupled import coupled_coordinates
+from ukemi.dynamics.coupled import coupled_coordinates, coupled_neutral
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.errors import InvalidInputError, UkemiWarning
 from ukemi.model.arrays import Array
@@ -96,7 +96,7 @@ def retarget(figure: ClipFigure, model: Model, parts: Mapping[str, str] | None =
             )
     for limb, trunk in limbs:
         goals += _limb_goals(source, links, points, place, turn, limb, trunk, root, pelvis_turn)
-    rest = coupled_coordinates(model, model.neutral())
+    rest = coupled_neutral(model)
     start = np.tile(rest, (len(figure.clip), 1))
     base = np.einsum("fij,j->fi", pelvis_turn, neutral[0, :3, 3] - place["pelvis"])  # the free link may be the torso
     start[:, :3] = root + base

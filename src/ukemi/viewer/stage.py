@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukemi.dynamics.coupled import coupled_neutral
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.dynamics_filter.result import FilterResult
 from ukemi.errors import FileFormatError, InvalidInputError
@@ -73,7 +74,7 @@ def stage_of_model(
     A model without any shapes shows bones between its joints.
     """
     if poses is None:
-        poses = link_poses(model, np.atleast_2d(model.neutral() if q is None else numbers("q", q)))
+        poses = link_poses(model, np.atleast_2d(coupled_neutral(model) if q is None else numbers("q", q)))
     times = np.arange(len(poses)) / FASTEST if time is None else numbers("time", time, (len(poses),))
     chosen = _frames(times)
     bare = not any(link.shapes for link in model.links)
