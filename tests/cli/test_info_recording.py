@@ -73,3 +73,10 @@ def test_what_wants_a_clip_says_that_it_is_a_recording(saved: Path, tmp_path: Pa
     np.savez(tmp_path / "states.npz", time=np.zeros(3), q=np.zeros((3, 2)))
     with pytest.raises(uk.FileFormatError, match=r"states\.npz: no clip that ukemi wrote: it holds time, q"):
         uk.read_motion(tmp_path / "states.npz")
+
+
+def test_figures_are_told_from_links_whose_names_hold_strokes(tmp_path: Path) -> None:
+    world = uk.World()
+    world.add(uk.Builder("leg").link("tibia/slide", joint=uk.Prismatic((1, 0, 0)), mass=1.0).build())
+    saved = uk.Simulation(world, 1e-2).run(0.05).save(tmp_path / "run.npz")
+    assert json.loads(CliRunner().invoke(app, ["info", str(saved), "--json"]).stdout)["figures"] == ["leg"]

@@ -28,7 +28,7 @@ def recording_summary(path: str) -> dict[str, Any]:
         "rate": (len(recording) - 1) / duration if duration > 0 else None,
         "start": float(time[0]) if len(time) else None,
         "end": float(time[-1]) if len(time) else None,
-        "figures": sorted({name.rpartition("/")[0] for name in recording.link_names} - {""}),
+        "figures": sorted({name.partition("/")[0] for name in recording.link_names if "/" in name}),
         "links": list(recording.link_names),
         "nq": recording.q.shape[-1],
         "nv": recording.v.shape[-1],

@@ -101,11 +101,15 @@ def stage_of_recording(recording: Recording, model: Model) -> Stage:
     Raises:
         InvalidInputError: a recording of other links than the model's.
     """
-    places = {name.rpartition("/")[2]: k for k, name in enumerate(recording.link_names)}
-    missing = [name for name in model.link_names if name.rpartition("/")[2] not in places]
-    if missing:
-        raise InvalidInputError(f"view: the recording has no {missing[0]!r}: it is not of the model {model.name!r}")
-    order = [places[name.rpartition("/")[2]] for name in model.link_names]
+    places = {name: k for k, name in enumerate(recording.link_names)}
+    # links are called figure/link, and the names of links may hold strokes themselves
+    figures = ["", *dict.fromkeys(name.partition("/")[0] + "/" for name in places if "/" in name)]
+    missing = {figure: [name for name in model.link_names if figure + name not in places] for figure in figures}
+    whose = min(figures, key=lambda figure: len(missing[figure]))
+    if missing[whose]:
+        what = f"the recording has no {missing[whose][0]!r}: it is not of the model {model.name!r}"
+        raise InvalidInputError(f"view: {what}; links are {', '.join(recording.link_names[:6])}")
+    order = [places[whose + name] for name in model.link_names]
     stage = stage_of_model(model, time=recording.time, poses=recording.poses[:, order])
     forces = []
     for k in _frames(recording.time) if recording.contacts else ():
