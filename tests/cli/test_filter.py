@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.model.readers.urdf_texts import link, written
 from typer.testing import CliRunner
 
 import ukemi as uk
 from ukemi.cli import app
+from ukemi.cli.figures import open_model
 from ukemi.motion.synthesis import walk
 
 KEYS = {
@@ -89,3 +92,27 @@ def test_bench_filter_prints_a_table(short_walk: Path) -> None:
     assert all(" | up | standard | " in line for line in lines[2:])
     assert lines[5].startswith("| walk | 0.6 | up |")
     assert len({line.count("|") for line in lines}) == 1  # a table
+
+
+def test_another_body_from_a_file_gets_a_free_base(tmp_path: Path, short_walk: Path) -> None:
+    """It was fixed to the world, and refused; what cannot stand says why."""
+    robot = written(tmp_path, f'<robot name="r">{link("base")}</robot>', "robot.urdf")
+    assert isinstance(open_model(str(robot), free=True).links[0].joint, uk.Free)
+    assert isinstance(open_model(str(robot)).links[0].joint, uk.Fixed)
+    said = CliRunner().invoke(app, ["filter", str(short_walk), "--model", str(robot)]).exception
+    assert "no link looks like a left knee; there are base" in str(said)
+
+
+def test_a_body_whose_feet_have_no_shapes_is_refused() -> None:
+    bare = uk.Builder("bare")
+    bare.description.links += [replace(x, shapes=()) for x in uk.human(28).description.links]
+    with pytest.raises(uk.InvalidInputError, match="foot 'left_foot' of 'bare' has no shapes: where it touches"):
+        uk.filter_motion(walk(0.6), bare.build())
+
+
+def test_couplings_that_the_filter_leaves_open_are_said() -> None:
+    tied = uk.Builder("tied")
+    tied.description.links += uk.human(28).description.links
+    tied.couple("left_elbow", "right_elbow")
+    with pytest.warns(uk.UkemiWarning, match="'tied': the filter leaves loops open and gives joints that follow"):
+        uk.filter_motion(walk(0.4), tied.build())

@@ -112,6 +112,63 @@ def test_what_has_no_column_stays_at_its_default_and_is_said(tmp_path: Path) -> 
     np.testing.assert_allclose(clip.rotations[:, 1, 0], np.cos(0.2))
 
 
+def test_joints_without_a_column_stand_at_the_defaults_of_the_file(tmp_path: Path) -> None:
+    """The same coordinates as the clip's; locked ones are not missed."""
+    joints = [
+        Joint("PinJoint", "a", coordinates=("one",)),
+        Joint("PinJoint", "b", "a", ("two",), options={"default_value": "0.4"}),
+        Joint("PinJoint", "c", "b", ("three",), options={"default_value": "-0.3", "locked": "true"}),
+    ]
+    (tmp_path / "m.osim").write_text(osim(joints))
+    path = write_table(tmp_path / "s.mot", [0.0, 0.1], {"one": [0.0, 0.1]})
+    model = uk.load(tmp_path / "m.osim")
+    assert dict(model.defaults) == {"two": 0.4, "three": -0.3}
+    with pytest.warns(uk.UkemiWarning) as said:
+        _, q = joint_coordinates(model, path)
+    np.testing.assert_array_equal(q, [(0.0, 0.4, -0.3), (0.1, 0.4, -0.3)])
+    assert [str(w.message) for w in said] == [f"{path}: no columns for two: they stay at the model's defaults"]
+    assert Path(said[0].filename) == Path(__file__)
+
+
+@pytest.mark.parametrize("read", ["clip", "joints"])
+def test_columns_that_are_no_coordinate_are_said_with_near_names(read: str, tmp_path: Path) -> None:
+    joints = [
+        Joint("PinJoint", "a", coordinates=("hip_flexion",)),
+        Joint("PinJoint", "b", "a", ("knee",), options={"locked": "true"}),
+    ]
+    (tmp_path / "m.osim").write_text(osim(joints))
+    still = [0.0, 0.0]
+    columns = {"hip_flx": still, "knee": [0.2, 0.3], "belt": still, "knee_u": still, "m/activation": still}
+    path = write_table(tmp_path / "s.mot", [0.0, 0.1], columns)
+    model = uk.load(tmp_path / "m.osim")
+    with pytest.warns(uk.UkemiWarning) as said:
+        found = uk.read_motion(path) if read == "clip" else joint_coordinates(model, path)[1]
+    if not isinstance(found, uk.Clip):
+        np.testing.assert_array_equal(found[:, 1], [0.2, 0.3])  # a column holds for a locked coordinate too
+    what = "coordinates of m.osim" if read == "clip" else "joints of 'small'"
+    strange = f"columns that are no {what} are left out: hip_flx (did you mean hip_flexion?), belt"
+    missing = "no columns for hip_flexion: they stay at the model's defaults"
+    assert [str(w.message) for w in said] == [f"{path}: {text}" for text in (missing, strange)]
+    assert {Path(w.filename) for w in said} == {Path(__file__)}
+
+
+def test_a_follower_of_a_follower_goes_along(tmp_path: Path) -> None:
+    def coupler(follower: str, leader: str) -> str:
+        return (
+            f'<CoordinateCouplerConstraint name="{follower}"><coupled_coordinates_function>{line(2.0, 0.1)}'
+            f"</coupled_coordinates_function><independent_coordinate_names>{leader}</independent_coordinate_names>"
+            f"<dependent_coordinate_name>{follower}</dependent_coordinate_name></CoordinateCouplerConstraint>"
+        )
+
+    joints = [Joint("PinJoint", n, p, (c,)) for n, p, c in (("a", "ground", "one"), ("b", "a", "two"), ("c", "b", "3"))]
+    couplers = f"<ConstraintSet><objects>{coupler('3', 'two')}{coupler('two', 'one')}</objects></ConstraintSet>"
+    (tmp_path / "m.osim").write_text(osim(joints, extra=couplers))
+    path = write_table(tmp_path / "s.mot", [0.0, 0.1], {"one": [0.0, 0.1]})
+    wanted = np.array([(0.0, 0.1, 0.3), (0.1, 0.3, 0.7)])
+    np.testing.assert_allclose(joint_coordinates(uk.load(tmp_path / "m.osim"), path)[1], wanted)
+    np.testing.assert_allclose(uk.read_motion(path).rotations[..., 0], np.cos(wanted / 2))
+
+
 def test_coordinates_that_follow_others_follow_them_in_the_clip(tmp_path: Path) -> None:
     joints = [Joint("PinJoint", "a", coordinates=("one",)), Joint("PinJoint", "b", "a", ("two",))]
     coupler = (
@@ -126,6 +183,25 @@ def test_coordinates_that_follow_others_follow_them_in_the_clip(tmp_path: Path) 
         warnings.simplefilter("error")
         clip = uk.read_motion(path)
     np.testing.assert_allclose(clip.rotations[:, 1, 0], np.cos([0.05, 0.35]))
+
+
+@pytest.mark.filterwarnings("ignore::ukemi.UkemiWarning")
+def test_coordinates_become_a_table_or_with_their_model_a_clip(tmp_path: Path) -> None:
+    path, _ = motion(tmp_path)
+    skeleton, out = tmp_path / "model.osim", tmp_path / "out.csv"
+    assert convert(path, out) == {"kind": "table", "rows": 9, "columns": len(NAMES), "in_degrees": False}
+    assert read_table(out).names == tuple(NAMES)
+    done = convert(path, out, skeleton=skeleton, start=0.03)
+    assert done["kind"] == "clip"
+    clip, table = uk.read_motion(path), read_table(out)
+    assert len(table) == 6
+    np.testing.assert_array_equal(table["pin.qw"], clip.rotations[3:, clip.skeleton.index("pin"), 0])
+    with pytest.raises(uk.InvalidInputError, match=r"move\.mot: rate: only clips .*coordinates with skeleton="):
+        convert(path, out, rate=50, rest_pose="auto")
+    with pytest.raises(uk.InvalidInputError, match=r"out\.csv: a table becomes \.mot, \.sto or \.csv; b\.bvh is none"):
+        convert(out, tmp_path / "b.bvh")
+    with pytest.raises(uk.InvalidInputError, match=r"move\.mot: a clip becomes \.bvh, .* or \.trc; b\.c3d is none"):
+        convert(path, tmp_path / "b.c3d")
 
 
 HEAD = "Coordinates\nversion=1\nnRows=2\nnColumns=2\ninDegrees=yes\nendheader\n"

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ukemi as uk
+from ukemi.dynamics.coupled import coupled_coordinates
 from ukemi.motion.foot_lock import lock_feet
 from ukemi.motion.humanoid import humanoid_parts, model_soles
 from ukemi.motion.inverse_kinematics import Goal, follow_goals, within_limits
@@ -136,3 +137,36 @@ def test_loaded_humanoids_follow(shared: Path, figure: uk.ClipFigure, path: str,
     assert max(got.place_errors.values()) < largest
     feet = [got.place_errors[humanoid_parts(model)[f"{side}_foot"]] for side in ("left", "right")]
     assert max(feet) < 0.01
+
+
+@pytest.mark.filterwarnings("ignore::ukemi.UkemiWarning")
+@pytest.mark.parametrize("name", ["opensim_gait2392/subject01", "hamner_subject01/final"])
+def test_opensims_models_follow(shared: Path, figure: uk.ClipFigure, name: str) -> None:
+    model = uk.load(shared / "models" / f"{name}.osim", base=uk.Free())
+    parts = humanoid_parts(model)
+    legs = {part: parts[f"left_{part}"] for part in ("thigh", "shank", "foot")}
+    assert legs == {"thigh": "femur_l", "shank": "tibia_l", "foot": "talus_l"}
+    assert parts["chest"] == "torso"
+    assert parts.get("left_forearm") == (None if "gait" in name else "ulna_l")
+    got = uk.retarget(figure, model)
+    assert within(model, got.q)
+    np.testing.assert_array_equal(got.q, coupled_coordinates(model, got.q))  # knees slide as they bend
+    assert max(got.place_errors.values()) < 0.01
+    assert max(got.turn_errors.values()) < np.deg2rad(1.7)
+
+
+def test_a_body_without_arms_follows_with_its_legs_and_says_so(figure: uk.ClipFigure) -> None:
+    """Feet go where those of the whole body go."""
+    builder = uk.Builder("walker")
+    whole = uk.human(28)
+    arms = {x.name for x in whole.links if "arm" in x.name or "hand" in x.name}
+    builder.description.links += [x for x in whole.description.links if x.name not in arms]
+    model = builder.build()
+    with pytest.warns(uk.UkemiWarning, match="'walker': no link looks like a forearm: the arms of the motion are left"):
+        got = uk.retarget(figure, model)
+    theirs = uk.retarget(figure, whole)
+    for foot in ("left_foot", "right_foot"):
+        mine, wanted = (uk.link_poses(r.model, r.q)[:, r.model.link_index(foot), :3, 3] for r in (got, theirs))
+        assert np.abs(mine - wanted).max() < 0.005
+    with pytest.raises(uk.UnknownNameError, match="body part"):
+        uk.retarget(figure, model, {"tail": "head"})

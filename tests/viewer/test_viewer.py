@@ -166,3 +166,21 @@ def test_a_browser_draws_it(tmp_path: Path) -> None:
     )
     assert 'data-shown="15"' in done.stdout or 'data-shown="14"' in done.stdout
     assert "0.25 of 0.50 s" in done.stdout
+
+
+def test_a_recording_of_links_whose_names_hold_strokes() -> None:
+    """As those of OpenSim's knees do; both ended as 'slide', and so in one place."""
+    builder = uk.Builder("pair")
+    for side, y in (("left", 1.0), ("right", -1.0)):
+        builder.link(f"{side}/slide", joint=uk.Prismatic((1, 0, 0)), at=uk.Pose((0, y, 0)))
+        builder.link(side, f"{side}/slide", uk.Revolute((0, 1, 0)), mass=1.0, shapes=[uk.Sphere(0.1)])
+    model = builder.build()
+    world = uk.World()
+    world.add(model, "one")
+    world.add(model, "two", q=[0.5, 0, 0.5, 0])
+    recording = uk.Simulation(world, dt=1e-3).run(0.01)
+    stage = stage_of_recording(recording, model)
+    places = {part.name: part.poses[0, :, 3] for part in stage.parts}
+    np.testing.assert_allclose([places["left"], places["right"]], [(0, 1, 0), (0, -1, 0)], atol=1e-12)
+    X = recording.poses[0, recording.link_names.index("one/left/slide"), :3, 3]
+    np.testing.assert_allclose(X, places["left"], atol=1e-12)

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from ukemi.cli.figures import open_model
+from ukemi.cli.folders import check_folder
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics_filter.clip import Interrupted, filter_motion
 from ukemi.motion.read import read_motion, write_motion
@@ -41,6 +42,7 @@ def filter_command(
     skeleton: Annotated[
         Path | None, typer.Option(help="The .osim of a .mot or .sto, the .asf of an .amc; default the one beside it.")
     ] = None,
+    static: Annotated[Path | None, typer.Option(help="A standing trial with more markers, for .c3d and .trc.")] = None,
     animation: Annotated[bool, typer.Option(help="Whether motion.gif is drawn.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -67,14 +69,15 @@ def filter_command(
 
       ukemi filter walk_ik.mot --skeleton walker.osim --mass 72.6 --belt -1.1   coordinates of OpenSim, on a treadmill
     """
-    clip = walk() if file is None else read_motion(file, skeleton=skeleton)
+    check_folder(out)
+    clip = walk() if file is None else read_motion(file, skeleton=skeleton, static=static)
     a = np.deg2rad(slope)
     along = belt * np.array([np.cos(a), 0.0, np.sin(a)])
     ground = Ground(normal=(-np.sin(a), 0.0, np.cos(a)), friction=friction, velocity=along)
     try:
         result = filter_motion(
             clip,
-            None if model is None else open_model(model),
+            None if model is None else open_model(model, free=True),
             ground,
             preview,
             solver,

@@ -6,6 +6,7 @@ import json
 import sys
 import warnings
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,11 +16,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.tree import Tree
 
-from ukemi.cli.figures import open_model
-from ukemi.cli.info_motion import MOTIONS, motion_summary, show_motion
+from ukemi.cli.figures import MOTIONS, open_model
+from ukemi.cli.info_motion import motion_summary, show_motion
+from ukemi.cli.info_recording import recording_summary, show_recording
 from ukemi.errors import UkemiWarning
+from ukemi.model.description import Coupling
 from ukemi.model.joints import Joint, Prismatic
 from ukemi.model.model import Link, Model
+from ukemi.sim.recording import is_recording
 
 #: A pipe has no width; lines must not be broken for those who read them.
 PIPE_WIDTH = 10_000
@@ -27,12 +31,16 @@ PIPE_WIDTH = 10_000
 
 def info(
     file: Annotated[
-        str, typer.Argument(help="A model (.urdf, MJCF .xml, .osim, human16, human28, human40) or a motion.")
+        str,
+        typer.Argument(help="A model (.urdf, MJCF .xml, .osim, human16, human28, human40) a motion or a recording."),
     ],
+    skeleton: Annotated[
+        Path | None, typer.Option(help="The .asf of an .amc; the .osim of a .mot or .sto, whose table becomes a clip.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a tree.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write to this file instead of the terminal.")] = None,
 ) -> None:
-    """Shows the links, joints, masses and limits of a model, or what a motion file holds.
+    """Shows the links, joints, masses and limits of a model, or what a motion file or a recording holds.
 
     Examples:
 
@@ -41,15 +49,22 @@ def info(
       ukemi info human28 --json --out human.json
 
       ukemi info walk.bvh
+
+      ukemi info out/recording.npz
     """
     if Path(file).suffix.lower() in MOTIONS:
-        content, motion = motion_summary(file)
+        if is_recording(file):
+            content = recording_summary(file)
+            show = partial(show_recording, summary=content)
+        else:
+            content, motion = motion_summary(file, skeleton)
+            show = partial(show_motion, summary=content, motion=motion)
         with nullcontext(sys.stdout) if out is None else out.open("w", encoding="utf-8") as stream:
             if as_json:
                 stream.write(json.dumps(content, indent=2) + "\n")
             else:
                 width = None if stream.isatty() else PIPE_WIDTH
-                show_motion(Console(file=stream, highlight=False, width=width), content, motion)
+                show(Console(file=stream, highlight=False, width=width))
         return
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UkemiWarning)
@@ -77,6 +92,7 @@ def summary(model: Model, notes: list[str]) -> dict[str, Any]:
             {"name": loop.name, "a": loop.a, "b": loop.b, "joint": type(loop.joint).__name__} for loop in model.loops
         ],
         "couplings": [vars(coupling) for coupling in model.couplings],
+        "defaults": dict(model.defaults),
         "landmarks": {name: landmark.link for name, landmark in model.landmarks.items()},
         "warnings": notes,
     }
@@ -116,15 +132,23 @@ def _show(console: Console, model: Model, notes: list[str]) -> None:
     for loop in model.loops:
         console.print(f"loop {loop.name}: {loop.a} and {loop.b}, {type(loop.joint).__name__}", markup=False)
     for coupling in model.couplings:
-        sign = "-" if coupling.offset < 0 else "+"
-        powers = enumerate((coupling.multiplier, *coupling.higher), start=1)
-        terms = [f"{c:g} {coupling.master}{f'^{k}' if k > 1 else ''}" for k, c in powers if c]
-        follows = " + ".join(terms) + f" {sign} {abs(coupling.offset):g}" if terms else f"{coupling.offset:g}"
-        console.print(f"coupling: {coupling.joint} = {follows}", markup=False)
+        console.print(f"coupling: {coupling.joint} = {_polynomial(coupling)}", markup=False)
+    if model.defaults:
+        defaults = ", ".join(f"{joint} {value:g}" for joint, value in model.defaults.items())
+        console.print(f"defaults other than zero: {defaults}", markup=False)
     if model.landmarks:
         console.print(f"landmarks: {', '.join(model.landmarks)}", markup=False)
     for note in notes:
         console.print(f"[yellow]warning:[/yellow] {escape(note)}")
+
+
+def _polynomial(coupling: Coupling) -> str:
+    """Such as ``-2 knee + 0.1 knee^2 - 0.5``."""
+    powers = enumerate((coupling.multiplier, *coupling.higher), start=1)
+    terms = [(c, f" {coupling.master}{f'^{k}' if k > 1 else ''}") for k, c in powers if c]
+    terms += [(coupling.offset, "")] if coupling.offset or not terms else []
+    first, *rest = terms
+    return f"{first[0]:g}{first[1]}" + "".join(f" {'-' if c < 0 else '+'} {abs(c):g}{x}" for c, x in rest)
 
 
 def _label(link: Link) -> str:

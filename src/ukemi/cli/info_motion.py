@@ -10,28 +10,27 @@ from rich.console import Console
 from rich.markup import escape
 from rich.tree import Tree
 
-from ukemi.errors import InvalidInputError
+from ukemi.errors import FileFormatError, InvalidInputError
 from ukemi.motion.clip import Clip
-from ukemi.motion.convert import CLIPS, MARKERS, TABLES
+from ukemi.motion.convert import MARKERS, TABLES
 from ukemi.motion.figure import figure_from_clip
 from ukemi.motion.foot_lock import contact_anchors
 from ukemi.motion.footfalls import Contacts, foot_measures, footfalls, runs, sole_points
+from ukemi.motion.ground_forces import read_ground_forces
 from ukemi.motion.markers import Markers, read_markers
 from ukemi.motion.read import read_motion
 from ukemi.motion.tables import Table, read_table
 
-MOTIONS = (*CLIPS, *MARKERS, *TABLES)
 
-
-def motion_summary(path: str) -> tuple[dict[str, Any], Clip | Markers | Table]:
+def motion_summary(path: str, skeleton: Path | None = None) -> tuple[dict[str, Any], Clip | Markers | Table]:
     """What `ukemi info --json` prints of a motion, and the motion."""
-    if Path(path).suffix.lower() in TABLES:
+    if Path(path).suffix.lower() in TABLES and skeleton is None:
         table = read_table(path)
-        return _of_table(Path(path).stem, table), table
-    if Path(path).suffix.lower() in MARKERS:
+        return _of_table(Path(path), table), table
+    if Path(path).suffix.lower() in MARKERS and skeleton is None:
         markers = read_markers(path)
         return _of_markers(markers), markers
-    clip = read_motion(path)
+    clip = read_motion(path, skeleton=skeleton)
     return _of_clip(clip), clip
 
 
@@ -49,9 +48,9 @@ def _of_markers(markers: Markers) -> dict[str, Any]:
     }
 
 
-def _of_table(name: str, table: Table) -> dict[str, Any]:
-    return {
-        "name": name,
+def _of_table(path: Path, table: Table) -> dict[str, Any]:
+    summary = {
+        "name": path.stem,
         "kind": "table",
         "rows": len(table),
         "fps": table.fps,
@@ -59,6 +58,17 @@ def _of_table(name: str, table: Table) -> dict[str, Any]:
         "end": float(table.time[-1]),
         "in_degrees": table.in_degrees,
         "columns": list(table.names),
+    }
+    try:
+        forces = read_ground_forces(path)
+    except FileFormatError:  # coordinates, torques, anything
+        return summary
+    up = forces.force[..., 2]
+    return summary | {
+        "kind": "ground forces",
+        "plates": list(forces.names),
+        "largest_vertical_force": float(up.max()),
+        "mean_vertical_force": float(up.sum(axis=1).mean()),
     }
 
 
@@ -104,9 +114,16 @@ def _of_clip(clip: Clip) -> dict[str, Any]:
 
 def show_motion(console: Console, summary: dict[str, Any], motion: Clip | Markers | Table) -> None:
     if isinstance(motion, Table):
-        unit = "degrees" if motion.in_degrees else "radians"
-        console.print(f"[bold]{escape(summary['name'])}[/bold]: {len(motion)} rows at {motion.fps:g} a second")
-        console.print(f"{summary['start']:g} to {summary['end']:g} s, angles in {unit}: {', '.join(motion.names)}")
+        what = "ground forces, " if "plates" in summary else ""
+        said = f", angles in {'degrees' if motion.in_degrees else 'radians'}" if not what else ""
+        console.print(f"[bold]{escape(summary['name'])}[/bold]: {what}{len(motion)} rows at {motion.fps:g} a second")
+        if what:
+            console.print(
+                f"plates {', '.join(summary['plates'])}; up to {summary['largest_vertical_force']:.0f} N on one, "
+                f"{summary['mean_vertical_force']:.0f} N on all in the mean",
+                markup=False,
+            )
+        console.print(f"{summary['start']:g} to {summary['end']:g} s{said}: {', '.join(motion.names)}", markup=False)
         return
     console.print(f"[bold]{escape(motion.name)}[/bold]: {len(motion)} frames at {motion.fps:g} fps")
     if isinstance(motion, Markers):
@@ -121,7 +138,9 @@ def show_motion(console: Console, summary: dict[str, Any], motion: Clip | Marker
         if parent >= 0:
             branches[j] = branches[parent].add(escape(skeleton.names[j]))
     console.print(tree)
-    console.print(f"{len(skeleton)} joints; {motion.layout.up} up, {motion.layout.unit:.5g} m a unit in the file")
+    # what is no .bvh has only the layout that it would be written in
+    stands = "" if motion.raw is None else f"; {motion.layout.up} up, {motion.layout.unit:.5g} m a unit in the file"
+    console.print(f"{len(skeleton)} joints{stands}")
     figure, feet = summary["figure"], summary.get("feet")
     if figure is None or feet is None:
         console.print(f"[yellow]no figure:[/yellow] {escape(summary['why'])}")

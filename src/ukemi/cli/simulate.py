@@ -10,6 +10,7 @@ import numpy as np
 import typer
 
 from ukemi.cli.figures import open_model
+from ukemi.cli.folders import check_folder
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics.momentum import momentum
 from ukemi.errors import InvalidInputError
@@ -48,10 +49,13 @@ def simulate(
 
       ukemi simulate humanoid.xml --ground --slope 10 --friction 0.3
     """
+    check_folder(out)
+    if dt > time > 0:
+        raise InvalidInputError(f"--dt: expected at most the --time of {time:g} s, got {dt:g}")
     model = open_model(file)
     figure = bool(model.links) and isinstance(model.links[0].joint, Free) and "left_sole" in model.landmarks
     world = World() if model.gravity is None else World(gravity=model.gravity)
-    q, v = thrown(model) if figure else (model.neutral(), np.zeros(model.nv))
+    q, v = thrown(model) if figure else (None, None)
     world.add(model, q=q, v=v)
     if not abs(slope) < 90:
         raise InvalidInputError(f"--slope: expected less than 90 degrees, got {slope:g}")

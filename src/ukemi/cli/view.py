@@ -9,9 +9,10 @@ from typing import Annotated
 
 import typer
 
-from ukemi.cli.figures import open_model
-from ukemi.cli.info_motion import MOTIONS
-from ukemi.motion.read import read_motion
+from ukemi.cli.figures import MOTIONS, open_model
+from ukemi.errors import InvalidInputError
+from ukemi.model.arrays import numbers
+from ukemi.motion.read import OPTIONS, read_motion
 from ukemi.viewer.page import write_page
 from ukemi.viewer.stage import read_stage, stage_of_clip, stage_of_model
 
@@ -23,6 +24,7 @@ def view(
     out: Annotated[Path, typer.Option(help="The page.")] = Path("view.html"),
     model: Annotated[str | None, typer.Option(help="Whose recording (.npz of ukemi simulate) it is.")] = None,
     skeleton: Annotated[Path | None, typer.Option(help="The .osim of a .mot or .sto, the .asf of an .amc.")] = None,
+    static: Annotated[Path | None, typer.Option(help="A standing trial with more markers, for .c3d and .trc.")] = None,
     apart: Annotated[float, typer.Option(help="Between motions, to the side (m); 0: one in the other.")] = 1.0,
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object; opens nothing.")] = False,
@@ -41,13 +43,22 @@ def view(
 
       ukemi view robot.urdf --out robot.html
     """
+    numbers("--apart", apart)
+    kinds = {Path(name).suffix.lower() for name in files}
+    if model is not None and ".npz" not in kinds:
+        raise InvalidInputError("--model says whose a recording (.npz) is: none of the files is one")
+    reading = {name: path for name, path in (("skeleton", skeleton), ("static", static)) if path is not None}
+    for name in reading:
+        takers = [kind for kind, options in OPTIONS.items() if name in options]
+        if not kinds & set(takers):
+            raise InvalidInputError(f"--{name} says how to read {', '.join(takers)}: none of the files is one")
     stages = []
     for k, name in enumerate(files):
         path = Path(name)
         if path.suffix.lower() not in MOTIONS:
             stage = stage_of_model(open_model(name)).on_floor()
-        elif skeleton is not None:
-            stage = stage_of_clip(read_motion(path, skeleton=skeleton))
+        elif own := {option: x for option, x in reading.items() if option in OPTIONS.get(path.suffix.lower(), ())}:
+            stage = stage_of_clip(read_motion(path, skeleton=own.get("skeleton"), static=own.get("static")))
         else:
             stage = read_stage(path, None if model is None else open_model(model))
         stages.append(stage.moved((0.0, -apart * k, 0.0)))

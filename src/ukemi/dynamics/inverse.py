@@ -21,7 +21,9 @@ def inverse_dynamics(
     """Joint torques (..., nv) that give the accelerations a, by the recursive Newton-Euler algorithm.
 
     The inverse of `forward_dynamics`, with the same arguments: tau = M a + bias - sum_i J_i^T external_i. For a free
-    root the first six are the wrench that is missing at the root, in its own coordinates.
+    root the first six are the wrench that is missing at the root, in its own coordinates. Joints that follow others
+    (`Model.couplings`) count as driven by themselves: `ukemi.dynamics.coupled.coupled_inverse_dynamics` gives their
+    leaders what they need, as OpenSim does for knees that slide while they bend.
     """
     if external is not None:
         external = on_links(model, external)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -25,7 +26,7 @@ from ukemi.dynamics_filter.run import Run, run_to_the_end
 from ukemi.dynamics_filter.settings import LOOSE, SAFE, STANDARD, Settings
 from ukemi.dynamics_filter.supports import supported_reference
 from ukemi.dynamics_filter.whole import follow_plan, whole_plan
-from ukemi.errors import InvalidInputError
+from ukemi.errors import InvalidInputError, UkemiWarning
 from ukemi.model.arrays import Array, positive
 from ukemi.model.kinds import choice, of_kind, truth
 from ukemi.model.model import Model
@@ -195,8 +196,13 @@ def _with_bar(run: Callable[[Callable[[float], None]], Run], total: int, show: b
 def _body(person: ClipFigure, model: Model | None) -> tuple[Footed, Array]:
     if model is None:
         return person, np.array(person.q())
+    from ukemi.motion.humanoid import model_soles
     from ukemi.motion.retarget import retarget
 
+    model_soles(model)  # says what is missing before the work begins
+    if model.couplings or model.loops:
+        what = "the filter leaves loops open and gives joints that follow others drives of their own"
+        warnings.warn(f"filter_motion: {model.name!r}: {what}", UkemiWarning, stacklevel=3)
     moved = retarget(person, model)
     return moved, np.array(moved.q)
 

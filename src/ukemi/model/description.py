@@ -71,5 +71,7 @@ class Description:
     landmarks: dict[str, Landmark] = field(default_factory=dict)
     springs: list[JointSpring] = field(default_factory=list)
     limits: list[JointLimit] = field(default_factory=list)
+    #: coordinates of joints with one freedom where the file has other defaults than zero
+    defaults: dict[str, float] = field(default_factory=dict)
     #: that the file asks for [m/s^2], or nothing
     gravity: tuple[float, float, float] | None = None

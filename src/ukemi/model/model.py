@@ -75,6 +75,7 @@ class Model:
         loops, couplings: joints across branches, and joints that follow others: tree dynamics leaves them open, in a
             World they act.
         springs, joint_limits: springs across joints, and limits that depend on several coordinates.
+        defaults: {joint: coordinate} that its file (OpenSim) gives where a motion says nothing; zero for all others.
         gravity: that its file asks for (MJCF, OpenSim) [m/s^2], for `World(gravity=...)` and the calls; else None.
     """
 
@@ -91,6 +92,7 @@ class Model:
         self.landmarks: Mapping[str, Landmark] = MappingProxyType(dict(description.landmarks))
         self.loops: tuple[LoopClosure, ...] = tuple(description.loops)
         self.couplings: tuple[Coupling, ...] = tuple(description.couplings)
+        self.defaults: Mapping[str, float] = MappingProxyType(dict(description.defaults))
         self.gravity = description.gravity
         self._index = index
         self._joint_index = {name: i for i, name in enumerate(self.joint_names)}

@@ -115,7 +115,9 @@ def _asf_of(file: Path) -> Path:
     there = sorted(p for p in file.parent.iterdir() if p.suffix.lower() == ".asf")
     if len(there) == 1:
         return there[0]
-    raise FileFormatError(file, None, "no skeleton beside it: expected an .asf file of this name, or skeleton=...")
+    raise FileFormatError(
+        file, None, "no skeleton beside it: expected an .asf file of this name, or skeleton='subject.asf' (--skeleton)"
+    )
 
 
 def _read_asf(path: Path) -> _Asf:

@@ -44,9 +44,14 @@ def read_npz(path: str | Path) -> Clip:
     """
     try:
         with np.load(path, allow_pickle=False) as file:
+            if "about" not in file.files:
+                raise FileFormatError(path, None, f"no clip that ukemi wrote: it holds {', '.join(file.files)[:200]}")
             about = json.loads(str(file["about"]))
             arrays = {name: np.asarray(file[name], dtype=np.float64) for name in file.files if name != "about"}
         if about["format"] != FORMAT:
+            if "link_names" in about:
+                how = "`ukemi info` and `ukemi view --model` show it, Recording.load reads it"
+                raise FileFormatError(path, None, f"a recording of a simulation, no clip: {how}")
             raise FileFormatError(path, None, f"expected {FORMAT!r}, got {about['format']!r:.80}")
         layout = about["layout"]
         layout["channels"] = tuple(tuple(names) for names in layout["channels"])

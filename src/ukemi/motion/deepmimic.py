@@ -52,8 +52,9 @@ def read_deepmimic(path: str | Path, fps: float | None = None) -> Clip:
         FileFormatError: no JSON, or frames that are not humanoid3d's.
     """
     file = Path(path)
+    text = read_text(file)
     try:
-        content = json.loads(read_text(file))
+        content = json.loads(text)
         frames = [[float(x) for x in frame] for frame in content["Frames"]]
     except json.JSONDecodeError as cause:
         raise FileFormatError(file, cause.lineno, f"expected JSON: {cause.msg}") from cause

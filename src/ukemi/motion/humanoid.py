@@ -7,9 +7,11 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ukemi.dynamics.coupled import coupled_neutral
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.errors import InvalidInputError, UnknownNameError
 from ukemi.model.arrays import Array, frozen
+from ukemi.model.joints import Prismatic
 from ukemi.model.kinds import name_pairs
 from ukemi.model.model import Link, Model
 from ukemi.model.pose import Pose
@@ -17,46 +19,59 @@ from ukemi.model.shapes import Box, Capsule, ConvexMesh, Cylinder, Shape, Sphere
 from ukemi.motion.body import SIDES, side_of
 from ukemi.motion.soles import Sole
 
-KNEE, FOOT = r"knee|shank|shin|calf|tibia|lower_?leg", r"foot|ankle|sole"
-ELBOW, HAND = r"elbow|fore_?arm|radius|lower_?arm", r"hand|wrist|palm|gripper"
+KNEE, FOOT = r"knee|shank|shin|calf|tibia|lower_?leg", r"foot|ankle|sole|talus"
+ELBOW, HAND = r"elbow|fore_?arm|ulna|radius|lower_?arm", r"hand|wrist|palm|gripper"
+CHEST = r"torso|trunk|thorax|chest"
 
 
 def humanoid_parts(model: Model, parts: Mapping[str, str] | None = None) -> dict[str, str]:
     """Part -> link: pelvis, chest, head if there is one, and per side thigh, shank, foot, upper_arm, forearm, hand.
 
     Found by names of knees, feet, elbows and hands; thigh and upper arm are the links they hang on, the chest is where
-    the arms meet. parts: what is known better.
+    the arms meet. A model may have no arms, as some of OpenSim's: its chest is known by name. parts: what is known
+    better.
     """
     given = name_pairs("parts", parts)
     for link in given.values():
         model.link(link)
     found: dict[str, str] = {}
+    has_arms = any("arm" in part for part in given) or any(_named(model, side, ELBOW) for side in SIDES)
     for side in SIDES:
         shank = _first(model, side, KNEE, given.get(f"{side}_shank"))
         foot = _last(model, side, FOOT, given.get(f"{side}_foot"), below=shank)
-        forearm = _first(model, side, ELBOW, given.get(f"{side}_forearm"))
         found |= {f"{side}_thigh": _above(shank), f"{side}_shank": shank.name, f"{side}_foot": foot.name}
+        if not has_arms:
+            continue
+        forearm = _first(model, side, ELBOW, given.get(f"{side}_forearm"))
         found |= {f"{side}_upper_arm": _above(forearm), f"{side}_forearm": forearm.name}
         hand = next((x for x in _below(forearm) if re.search(HAND, x.name, re.IGNORECASE)), None)
         if hand is not None:
             found[f"{side}_hand"] = hand.name
-    for trunk, limb in (("pelvis", "thigh"), ("chest", "upper_arm")):
+    for trunk, limb in (("pelvis", "thigh"), *([("chest", "upper_arm")] if has_arms else [])):
         ways = [_path(model.link(found[f"{side}_{limb}"])) for side in SIDES]
         shared = [a.name for a, b in zip(*ways, strict=False) if a is b]
         if not shared:
             raise InvalidInputError(f"the {limb}s hang on no common link: say which is the {trunk} with parts={{...}}")
         found[trunk] = shared[-1]
+    chests = [x for x in model.links if re.search(CHEST, x.name, re.IGNORECASE)]
+    if not has_arms and chests:
+        found["chest"] = max(chests, key=lambda x: x.mass_properties.mass).name
     head = next((x.name for x in model.links if re.search(r"head", x.name, re.IGNORECASE) and x.joint.nv), None)
     if head is not None:
         found["head"] = head
     for part in given:
-        if part not in found and part not in ("head", "left_hand", "right_hand"):
+        if part not in found and part not in ("chest", "head", "left_hand", "right_hand"):
             raise UnknownNameError("body part", part, found)
     return {**found, **given}
 
 
 def _named(model: Model, side: str, pattern: str) -> list[Link]:
-    return [x for x in model.links if re.search(pattern, x.name, re.IGNORECASE) and side_of(x.name) == side]
+    """Links of this name; a knee that slides before it turns is the link that turns."""
+    return [
+        x
+        for x in model.links
+        if re.search(pattern, x.name, re.IGNORECASE) and side_of(x.name) == side and not isinstance(x.joint, Prismatic)
+    ]
 
 
 def _first(model: Model, side: str, pattern: str, given: str | None) -> Link:
@@ -77,7 +92,10 @@ def _last(model: Model, side: str, pattern: str, given: str | None, below: Link)
         return model.link(given)
     links = [x for x in _below(below) if re.search(pattern, x.name, re.IGNORECASE) and x.joint.nv]
     if not links:
-        raise InvalidInputError(f"no link below {below.name!r} looks like a foot: say which it is with parts={{...}}")
+        names = ", ".join(x.name for x in _below(below)) or "none"
+        raise InvalidInputError(
+            f"no link below {below.name!r} looks like a foot; there are {names}: say which it is with parts={{...}}"
+        )
     return max(links, key=lambda x: len(_path(x)))
 
 
@@ -97,9 +115,13 @@ def _path(link: Link) -> list[Link]:
 
 
 def _above(link: Link) -> str:
-    if link.parent is None:
+    """The bone that it turns on: slides between them belong to the joint."""
+    above = link.parent
+    while above is not None and isinstance(above.joint, Prismatic):
+        above = above.parent
+    if above is None:
         raise InvalidInputError(f"{link.name!r} hangs on the world: expected a limb on a body")
-    return link.parent.name
+    return above.name
 
 
 def standing_poses(model: Model, parts: Mapping[str, str]) -> Array:
@@ -107,7 +129,7 @@ def standing_poses(model: Model, parts: Mapping[str, str]) -> Array:
 
     Up is from the feet to the hips, left from the right hip to the left: some models are published with y up.
     """
-    X = link_poses(model, model.neutral())
+    X = link_poses(model, coupled_neutral(model))
     place = {part: X[model.link_index(link), :3, 3] for part, link in parts.items()}
     across = place["left_thigh"] - place["right_thigh"]
     down = 0.5 * (place["left_foot"] + place["right_foot"] - place["left_thigh"] - place["right_thigh"])
@@ -144,7 +166,9 @@ def model_soles(model: Model, parts: Mapping[str, str] | None = None) -> dict[st
             for shape in link.shapes:
                 corners.append(shape.at.apply(_corners(shape)) @ X_FL[:3, :3].T + X_FL[:3, 3])
         if not corners:
-            raise InvalidInputError(f"the foot {foot.name!r} has no shapes: its sole is not known")
+            raise InvalidInputError(
+                f"the foot {foot.name!r} of {model.name!r} has no shapes: where it touches the ground is not known"
+            )
         p = np.concatenate(corners) @ R.T  # in the world's axes, at the foot
         z = float(p[:, 2].min())
         flat = p[p[:, 2] < z + 0.01]

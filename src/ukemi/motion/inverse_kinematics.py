@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukemi.dynamics.coupled import coupled_coordinates, onto_leaders
 from ukemi.dynamics.kinematics import difference, integrate, jacobian, link_poses
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
@@ -60,7 +61,8 @@ def follow_goals(
     """Coordinates (frames, nq) whose links meet the goals as well as their joints allow.
 
     start: (frames, nq), where the search begins. rest: (nq,) or (frames, nq), the posture that joints tend to where
-    goals leave them free (by default the start). stay: weight of a radian away from it; the free base has none.
+    goals leave them free (by default the start). stay: weight of a radian away from it; the free base has none. Joints
+    that follow others (`Model.couplings`) go along with them.
     """
     q = np.array(start, dtype=np.float64)
     home = np.broadcast_to(q if rest is None else np.asarray(rest, dtype=np.float64), q.shape).copy()
@@ -68,7 +70,9 @@ def follow_goals(
     calm = np.full(model.nv, stay)
     if model.links[0].joint.nq == 7:
         calm[:6] = 0.0
-    q = within_limits(model, q)
+    for coupling in model.couplings:
+        calm[model.joint(coupling.joint).v] = 0.0
+    q = coupled_coordinates(model, within_limits(model, q))
     for first in range(0, len(q), AT_ONCE):
         frames = np.arange(first, min(first + AT_ONCE, len(q)))
         _iterate(model, goals, q, home, calm, frames, iterations)
@@ -83,6 +87,7 @@ def _iterate(
     for _ in range(iterations):
         here = q[moving]
         J, e = _rows(model, goals, here, moving)
+        J = onto_leaders(model, here[:, None], J)
         H = np.einsum("fri,frj->fij", J, J) + np.diag(calm**2 + DAMPING)
         g = np.einsum("fri,fr->fi", J, e) - calm**2 * difference(model, home[moving], here)
         pushing = _at_limit(model, here, g)
@@ -90,7 +95,7 @@ def _iterate(
         step = np.linalg.solve(H, np.where(pushing, 0.0, g)[..., None])[..., 0]
         largest = np.abs(step).max(axis=1)
         step *= np.minimum(1.0, LONGEST / np.maximum(largest, 1e-12))[:, None]
-        q[moving] = within_limits(model, integrate(model, here, step, 1.0))
+        q[moving] = coupled_coordinates(model, within_limits(model, integrate(model, here, step, 1.0)))
         moving = moving[largest > ARRIVED]
         if len(moving) == 0:
             return

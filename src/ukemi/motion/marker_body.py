@@ -89,7 +89,10 @@ def joint_centres(markers: Markers, static: Markers | None = None) -> JointCentr
         for joint in ("knee", "ankle"):
             centre = _centre(found, side, joint, inwards)
             if centre is None:
-                raise InvalidInputError(f"{markers.name}: no marker tells the {side} {joint}: give a static trial")
+                raise InvalidInputError(
+                    f"{markers.name}: no marker tells the {side} {joint}: give a standing trial that has one, "
+                    "static='standing.trc' (--static standing.trc)"
+                )
             joints[f"{side}_{joint}"] = centre
         joints[f"{side}_heel"], joints[f"{side}_toe"] = places[f"{side}_heel"], places[f"{side}_toe"]
         joints |= _arm(found, side, inwards)

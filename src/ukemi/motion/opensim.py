@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
 
+from ukemi.dynamics.coupled import coupled_coordinates
 from ukemi.errors import FileFormatError, InvalidInputError, UkemiWarning
 from ukemi.model.arrays import Array
 from ukemi.model.figures.anthropometry import DE_LEVA
@@ -55,8 +57,7 @@ def read_coordinates(path: str | Path, skeleton: str | Path | None = None, *, fp
 
 def coordinate_values(osim: Osim, table: Table, file: Path) -> dict[str, Array]:
     """Every coordinate of the model over evenly spaced times [rad, m]: columns, what follows from them, defaults."""
-    columns = {match[1] if (match := STATE.fullmatch(name)) else name: k for k, name in enumerate(table.names)}
-    known = osim.coordinates
+    columns, known = _columns(table), osim.coordinates
     if not set(columns) & set(known):
         raise FileFormatError(
             file,
@@ -74,20 +75,21 @@ def coordinate_values(osim: Osim, table: Table, file: Path) -> dict[str, Array]:
         else:
             values[name] = np.full(len(rows), coordinate.default)
     led = {follower for follower, _, _ in osim.couplers}
-    for follower, function, leader in osim.couplers:
+    for follower, function, leader in osim.couplers * len(osim.couplers):  # leaders that follow others have settled
         if follower not in columns:
             values[follower] = function(values[leader])
-    missing = [name for name, c in known.items() if name not in columns and name not in led and not c.locked]
-    if missing:
-        what = f"{', '.join(missing[:6])}{', ...' if len(missing) > 6 else ''}"
-        warnings.warn(f"{file}: no columns for {what}: they stay at the model's defaults", UkemiWarning, stacklevel=4)
+    free = [name for name, c in known.items() if name not in led and not c.locked]
+    for message in _differences(columns, known, free, f"coordinates of {osim.element.path.name}"):
+        warnings.warn(f"{file}: {message}", UkemiWarning, stacklevel=4)
     return values
 
 
 def joint_coordinates(model: Model, path: str | Path) -> tuple[Array, Array]:
     """Times (n,) and q (n, nq) of a .mot or .sto file on a model that was loaded from its .osim.
 
-    Joints that follow others (`Model.couplings`) are put where they belong; joints without a column stay at zero.
+    Joints without a column stand at the defaults of the model's file (`Model.defaults`), those that follow others
+    (`Model.couplings`) where these put them; a column of a locked or following joint holds. Warnings name the joints
+    that stand at defaults, and the columns that are no joint.
 
     Raises:
         FileFormatError: a file that cannot be read, or one without any joint of the model.
@@ -95,23 +97,46 @@ def joint_coordinates(model: Model, path: str | Path) -> tuple[Array, Array]:
     of_kind("model", model, Model)
     file = path_of("path", path)
     table = read_table(file)
-    columns = {match[1] if (match := STATE.fullmatch(name)) else name: k for k, name in enumerate(table.names)}
+    columns = _columns(table)
     joints = {link.joint_name: link for link in model.links if link.joint.nq == 1}
     if not set(columns) & set(joints):
         raise FileFormatError(
             file, None, f"no column is a joint of {model!r}; columns are {', '.join(table.names[:6])}"
         )
     q = np.tile(model.neutral(), (len(table), 1))
+    for name, default in model.defaults.items():
+        q[:, joints[name].q.start] = default
     for name, link in joints.items():
         if name in columns:
             column = table.values[:, columns[name]]
             q[:, link.q.start] = np.deg2rad(column) if table.in_degrees and link.joint.kind == 0 else column
-    for coupling in model.couplings:
-        if coupling.joint not in columns:
-            powers = np.array([coupling.offset, coupling.multiplier, *coupling.higher])
-            x = 0.0 if coupling.master is None else q[:, model.joint(coupling.master).q.start]
-            q[:, model.joint(coupling.joint).q.start] = np.polynomial.polynomial.polyval(x, powers)
-    return table.time, q
+    followers = {coupling.joint for coupling in model.couplings}
+    free = [name for name in joints if name not in followers]
+    for message in _differences(columns, joints, free, f"joints of {model.name!r}"):
+        warnings.warn(f"{file}: {message}", UkemiWarning, stacklevel=2)
+    return table.time, coupled_coordinates(model, q, given=columns)
+
+
+def _columns(table: Table) -> dict[str, int]:
+    """Coordinate -> column."""
+    return {match[1] if (match := STATE.fullmatch(name)) else name: k for k, name in enumerate(table.names)}
+
+
+def _differences(columns: Collection[str], known: Collection[str], free: list[str], what: str) -> Iterator[str]:
+    """Free coordinates without a column, and columns that are no coordinate; in files of states, speeds and what
+    muscles have are expected."""
+    missing = [name for name in free if name not in columns]
+    if missing:
+        yield f"no columns for {_some(missing)}: they stay at the model's defaults"
+    strange = [c for c in columns if c not in known and not re.search(r"[/.]", c) and c.removesuffix("_u") not in known]
+    if strange:
+        near = {name: get_close_matches(name, [k for k in known if k not in columns], n=1) for name in strange}
+        named = [f"{name} (did you mean {near[name][0]}?)" if near[name] else name for name in strange]
+        yield f"columns that are no {what} are left out: {_some(named)}"
+
+
+def _some(names: list[str]) -> str:
+    return f"{', '.join(names[:6])}{f', ... ({len(names)} in all)' if len(names) > 6 else ''}"
 
 
 def _evenly(table: Table) -> Array:
@@ -129,7 +154,7 @@ def _model_beside(file: Path, table: Table) -> Path:
     if len(beside) != 1:
         raise InvalidInputError(
             f"{file}: coordinates mean something only with their model: expected one .osim beside it, "
-            f"found {len(beside)}; say which with skeleton='model.osim'"
+            f"found {len(beside)}; say which with skeleton='model.osim' (--skeleton model.osim)"
         )
     return beside[0]
 

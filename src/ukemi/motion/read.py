@@ -14,6 +14,15 @@ if TYPE_CHECKING:
     from ukemi.motion.clip import Clip
 
 REST_POSES = ("auto", "keep", "drop")
+#: Which options of `read_motion` say something about a file of this kind.
+OPTIONS = {
+    ".bvh": ("unit", "up", "rest_pose", "fps"),
+    ".amc": ("unit", "up", "fps", "skeleton"),
+    ".npz": (),
+    **dict.fromkeys((".c3d", ".trc"), ("up", "static")),
+    **dict.fromkeys((".json", ".txt"), ("fps",)),
+    **dict.fromkeys((".mot", ".sto"), ("fps", "skeleton")),
+}
 
 
 def read_motion(
@@ -46,7 +55,8 @@ def read_motion(
 
     Raises:
         FileFormatError: a file that cannot be read; the message begins with file:line.
-        InvalidInputError: an extension that no reader takes, or an impossible option.
+        InvalidInputError: an extension that no reader takes, an impossible option, or one that says nothing about
+            such a file.
     """
     if not isinstance(path, str | os.PathLike):
         raise InvalidInputError(f"read_motion: expected a path, got {path!r}")
@@ -57,6 +67,12 @@ def read_motion(
     rate = None if fps is None else positive("fps", fps)
     beside = None if skeleton is None else path_of("skeleton", skeleton)
     extension = file.suffix.lower()
+    given = {"unit": unit, "up": up, "fps": fps, "skeleton": skeleton, "static": static}
+    asked = [name for name, value in given.items() if value is not None] + ["rest_pose"] * (rest_pose != "auto")
+    idle = [name for name in asked if name not in OPTIONS.get(extension, asked)]
+    if idle:
+        takes = ", ".join(OPTIONS[extension]) or "none"
+        raise InvalidInputError(f"{file}: {', '.join(idle)}: not for {extension} files, whose options are {takes}")
     if extension == ".bvh":
         from ukemi.motion.bvh import read_bvh
 

@@ -7,14 +7,16 @@ and feet turn as in the clip. Joints follow by inverse kinematics within their l
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
+from ukemi.dynamics.coupled import coupled_coordinates, coupled_neutral
 from ukemi.dynamics.kinematics import link_poses
-from ukemi.errors import InvalidInputError
+from ukemi.errors import InvalidInputError, UkemiWarning
 from ukemi.model.arrays import Array
 from ukemi.model.joints import Free
 from ukemi.model.kinds import of_kind
@@ -65,6 +67,10 @@ def retarget(figure: ClipFigure, model: Model, parts: Mapping[str, str] | None =
     if not model.links or not isinstance(model.links[0].joint, Free):
         raise InvalidInputError(f"retarget: the model {model.name!r} has no free base: load it with base=Free()")
     links = humanoid_parts(model, parts)
+    limbs = [(leg, "pelvis") for leg in LEGS] + [(arm, "chest") for arm in ARMS if arm[0] in links]
+    if len(limbs) == len(LEGS):
+        text = "no link looks like a forearm: the arms of the motion are left out; parts={...} says which they are"
+        warnings.warn(f"retarget: {model.name!r}: {text}", UkemiWarning, stacklevel=2)
     soles = _soles(model, parts)
     source = _Source(figure)
     neutral = standing_poses(model, links)
@@ -88,20 +94,20 @@ def retarget(figure: ClipFigure, model: Model, parts: Mapping[str, str] | None =
             goals.append(
                 Goal(links[part], None, _turns(source.axes(part) @ turn[part]), turn_weight=TURN_WEIGHTS[part])
             )
-    for limb, trunk in [(leg, "pelvis") for leg in LEGS] + [(arm, "chest") for arm in ARMS]:
+    for limb, trunk in limbs:
         goals += _limb_goals(source, links, points, place, turn, limb, trunk, root, pelvis_turn)
-    start = np.tile(model.neutral(), (len(figure.clip), 1))
+    rest = coupled_neutral(model)
+    start = np.tile(rest, (len(figure.clip), 1))
     base = np.einsum("fij,j->fi", pelvis_turn, neutral[0, :3, 3] - place["pelvis"])  # the free link may be the torso
     start[:, :3] = root + base
     start[:, 3:7] = _turns(pelvis_turn @ neutral[0, :3, :3])
-    rest = model.neutral()
     fps = figure.clip.fps
     solution: Solution = follow_goals(model, goals, start, rest=rest)
     # where goals leave a joint free (a straight arm's twist) frames were solved apart: once more, from a smooth motion
     for cutoff in SMOOTHING:
         smooth = smooth_coordinates(model, solution.q, fps, cutoff)
         solution = follow_goals(model, goals, smooth, rest=smooth, stay=0.05, iterations=15)
-    q = smooth_coordinates(model, solution.q, fps, None)
+    q = coupled_coordinates(model, smooth_coordinates(model, solution.q, fps, None))
     return Retargeted(model, soles, q, fps, scale, solution.place_errors, solution.turn_errors)
 
 

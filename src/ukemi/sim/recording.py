@@ -117,6 +117,16 @@ class Recording:
         )
 
 
+def is_recording(path: str | Path) -> bool:
+    """Whether a file says that `Recording.save` wrote it."""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            about = json.loads(str(file["about"]))
+    except Exception:  # see `Recording.load`
+        return False
+    return isinstance(about, dict) and about.get("format") == FORMAT
+
+
 def _rows(contacts: list[list[Contact]]) -> tuple[Array, Array]:
     """Numbers of all contacts, one row each, and their points below each other."""
     rows = [

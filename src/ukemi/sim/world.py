@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 from ukemi import _core
 from ukemi.chain.virtual import Directions, Spring
+from ukemi.dynamics.coupled import coupled_neutral
 from ukemi.dynamics.momentum import energy
 from ukemi.errors import InvalidInputError, ModelError, SingularError, UnknownNameError
 from ukemi.model.arrays import Array, numbers
@@ -64,7 +65,8 @@ class World(ChangingStructure, Touching):
         """Puts a mechanism into the world, at rest in its zero pose unless q and v say otherwise.
 
         Its links are called ``name/link`` in `World.model`. Loop closures of its file become connections, mimic joints
-        and joint equalities become ties; the figure moves by the least that makes them fit.
+        and joint equalities become ties; the figure moves by the least that makes them fit. In the zero pose joints
+        that follow others stand where these put them.
         """
         if not isinstance(model, Model):
             raise InvalidInputError(f"World.add: expected a Model, got {model!r}")
@@ -73,7 +75,7 @@ class World(ChangingStructure, Touching):
             raise InvalidInputError(f"World.add: expected a name without '/', got {name!r}")
         if name in self.figures:
             raise ModelError(f"World.add: the name {name!r} is taken")
-        start = model.neutral() if q is None else numbers("q", q, (model.nq,))
+        start = coupled_neutral(model) if q is None else numbers("q", q, (model.nq,))
         speed = np.zeros(model.nv) if v is None else numbers("v", v, (model.nv,))
         energy(model, start, speed)  # lets the core refuse bad quaternions before anything changes
         with self._all_or_nothing():

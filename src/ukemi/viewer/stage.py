@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukemi.dynamics.coupled import coupled_neutral
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.dynamics_filter.result import FilterResult
 from ukemi.errors import FileFormatError, InvalidInputError
@@ -19,7 +20,7 @@ from ukemi.motion.clip import Clip
 from ukemi.motion.figure import figure_from_clip
 from ukemi.motion.rotations import matrices
 from ukemi.report.strip import LEFT, MIDDLE, RIGHT
-from ukemi.sim.recording import Recording
+from ukemi.sim.recording import Recording, is_recording
 from ukemi.viewer.meshes import SHORTEST, Mesh, bone_mesh, joined, link_mesh, shape_mesh
 
 #: Pages show no more frames a second than this.
@@ -73,7 +74,7 @@ def stage_of_model(
     A model without any shapes shows bones between its joints.
     """
     if poses is None:
-        poses = link_poses(model, np.atleast_2d(model.neutral() if q is None else numbers("q", q)))
+        poses = link_poses(model, np.atleast_2d(coupled_neutral(model) if q is None else numbers("q", q)))
     times = np.arange(len(poses)) / FASTEST if time is None else numbers("time", time, (len(poses),))
     chosen = _frames(times)
     bare = not any(link.shapes for link in model.links)
@@ -100,11 +101,15 @@ def stage_of_recording(recording: Recording, model: Model) -> Stage:
     Raises:
         InvalidInputError: a recording of other links than the model's.
     """
-    places = {name.rpartition("/")[2]: k for k, name in enumerate(recording.link_names)}
-    missing = [name for name in model.link_names if name.rpartition("/")[2] not in places]
-    if missing:
-        raise InvalidInputError(f"view: the recording has no {missing[0]!r}: it is not of the model {model.name!r}")
-    order = [places[name.rpartition("/")[2]] for name in model.link_names]
+    places = {name: k for k, name in enumerate(recording.link_names)}
+    # links are called figure/link, and the names of links may hold strokes themselves
+    figures = ["", *dict.fromkeys(name.partition("/")[0] + "/" for name in places if "/" in name)]
+    missing = {figure: [name for name in model.link_names if figure + name not in places] for figure in figures}
+    whose = min(figures, key=lambda figure: len(missing[figure]))
+    if missing[whose]:
+        what = f"the recording has no {missing[whose][0]!r}: it is not of the model {model.name!r}"
+        raise InvalidInputError(f"view: {what}; links are {', '.join(recording.link_names[:6])}")
+    order = [places[whose + name] for name in model.link_names]
     stage = stage_of_model(model, time=recording.time, poses=recording.poses[:, order])
     forces = []
     for k in _frames(recording.time) if recording.contacts else ():
@@ -145,12 +150,10 @@ def read_stage(path: Path, model: Model | None = None) -> Stage:
 
     if path.suffix.lower() == ".npz" and model is not None:
         return replace(stage_of_recording(Recording.load(path), model), name=path.stem)
-    try:
-        return stage_of_clip(read_motion(path))
-    except FileFormatError as error:
-        if path.suffix.lower() == ".npz" and path.exists():
-            raise FileFormatError(path, None, f"no clip; of a recording say whose with --model ({error})") from error
-        raise
+    if is_recording(path):
+        names = Recording.load(path).link_names
+        raise FileFormatError(path, None, f"a recording: say whose with --model; links are {', '.join(names[:6])}")
+    return stage_of_clip(read_motion(path))
 
 
 def _skeleton(clip: Clip) -> Stage:

@@ -30,6 +30,10 @@ def line(slope: float = 1.0, intercept: float = 0.0) -> str:
     return f"<LinearFunction><coefficients>{slope} {intercept}</coefficients></LinearFunction>"
 
 
+def polynomial(coefficients: str) -> str:
+    return f"<PolynomialFunction><coefficients>{coefficients}</coefficients></PolynomialFunction>"
+
+
 def spline(x: str, y: str, scale: float = 1.0) -> str:
     inner = f"<SimmSpline><x>{x}</x><y>{y}</y></SimmSpline>"
     return f"<MultiplierFunction><function>{inner}</function><scale>{scale}</scale></MultiplierFunction>"
@@ -52,7 +56,7 @@ KNEE = transform(
     ("", "0 1 0", "<Constant><value>0.1</value></Constant>"),
     ("knee", "1 0 0", line(0.3)),
     ("knee", "1 0 0", spline("-2 -1 -0.4 0.3 1 2", "0 0.02 0.025 0.01 -0.004 -0.03", 1.2)),
-    ("knee", "0 1 0", "<PolynomialFunction><coefficients>0.01 -0.02 0.005 -0.4</coefficients></PolynomialFunction>"),
+    ("knee", "0 1 0", polynomial("0.01 -0.02 0.005 -0.4")),
     ("", "0 0 1", ZERO),
 )
 #: One of each kind, in a tree.

@@ -56,6 +56,8 @@ def read_osim(root: Element, diagnostics: Diagnostics, base: Joint | None = None
         else:
             description.links += maker.links(joint)
     description.couplings += maker.couplings
+    made = {link.joint_name for link in description.links if link.joint.nq == 1}
+    description.defaults |= {c.name: c.default for c in osim.coordinates.values() if c.default and c.name in made}
     for follower, function, leader in osim.couplers:
         description.couplings.append(maker.coupling(follower, function, osim.coordinates[leader]))
     x, y, z = floats(osim.element, "gravity", 3, (0.0, -9.80665, 0.0))
