@@ -24,7 +24,7 @@ public:
             ++*trials;
             if (!newton_step()) break;
             const bool led_on = search() > short_step;
-            if (step > 0 && (moved_ < settled || step > enough_steps) && valid()) return true;
+            if (step > 0 && (moved_ < settled || step > enough_steps || fastest_ > fast) && valid()) return true;
             creep_ = std::clamp(led_on ? creep_ * less_creep : creep_ / less_creep, least_creep, most_creep);
             if (led_on || ++short_steps % patience != 0) continue;
             even_ = even_ == even ? more_even : even;
@@ -45,7 +45,8 @@ private:
     };
     static constexpr int sweeps_before = 10, most_steps = 30;
     static constexpr int patience = 2, most_short_steps = 4;  // short steps before the next sweeps; before others may try
-    static constexpr int enough_steps = 12;       // after these, forces need not have settled
+    static constexpr int enough_steps = 12;       // after these, forces need not have settled,
+    static constexpr double fast = 0.05;          // [m/s]: nor where something slips: what sticks may creep while others move
     static constexpr double even = 3, more_even = 10;  // how motion weighs against force; by turns, where steps get short
     static constexpr double stiff = 1e5;          // of what holds, times its own response
     static constexpr double most_creep = 1e-4, near_creep = 1e-5, least_creep = 1e-7, less_creep = 0.3;  // [m/s]: what sticks may creep in a step, at first and at last
@@ -122,13 +123,14 @@ private:
         contacts_.solve();
         contacts_.find_motions();
         double largest = 1e-300;
-        moved_ = 0;
+        moved_ = fastest_ = 0;
         for (std::size_t i = 0; i < points_.size(); ++i) {
             const Point& p = points_[i];
             Condition& c = of_[i];
             std::copy(p.u, p.u + 3, c.u_after);
             Law(p, c).force(p.u, c.f_after);
             largest = larger(largest, std::fabs(c.f_after[0]));
+            if (p.rows == 3) fastest_ = larger(fastest_, norm(p.u[1], p.u[2]));
             for (int r = 0; r < 3; ++r) moved_ = larger(moved_, std::fabs(c.f_after[r] - c.f_before[r]));
         }
         moved_ /= largest;
@@ -177,7 +179,7 @@ private:
     ContactPoints& contacts_;
     Vec<Point>& points_;
     Vec<Condition> of_;  // each point
-    double even_ = even, creep_ = most_creep, last_lack_ = 0, moved_ = 0;  // the present weight and creep; where the last step began, and how much it changed
+    double even_ = even, creep_ = most_creep, last_lack_ = 0, moved_ = 0, fastest_ = 0;  // the present weight and creep; where the last step began, how much it changed, and the fastest slip after it
 };
 
 UKEMI_END

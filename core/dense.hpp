@@ -1,4 +1,4 @@
-// Small dense systems: LU with row exchanges, elimination with dependent rows left out, symmetric elimination.
+// Small dense systems: elimination with dependent rows left out, symmetric elimination.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -16,43 +16,6 @@ inline double dot_product(const double* a, const double* b, int n) {
         for (int l = 0; l < 4; ++l) s[l] += a[i + l] * b[i + l];
     for (; i < n; ++i) s[0] += a[i] * b[i];
     return (s[0] + s[1]) + (s[2] + s[3]);
-}
-
-/// A = P L U in place (n x n, row-major); false where a pivot vanishes. Rows stay where they are unless their pivot is weak, and
-/// zeros are passed over: a sparse A in a good order stays sparse. `ends`: room for where rows end.
-inline bool lu_factor(double* A, int n, Vec<int>& pivots, Vec<int>& ends) {
-    constexpr double weak = 0.1;  // of the largest in the column
-    pivots.resize(static_cast<std::size_t>(n)), ends.resize(static_cast<std::size_t>(n));
-    for (int i = 0; i < n; ++i) {
-        int end = n;
-        while (end > 0 && A[i * n + end - 1] == 0) --end;
-        ends[static_cast<std::size_t>(i)] = end;
-    }
-    for (int k = 0; k < n; ++k) {
-        int best = k;
-        for (int i = k + 1; i < n; ++i)
-            if (std::fabs(A[i * n + k]) > std::fabs(A[best * n + k])) best = i;
-        if (std::fabs(A[k * n + k]) >= weak * std::fabs(A[best * n + k])) best = k;
-        pivots[static_cast<std::size_t>(k)] = best;
-        if (best != k) std::swap_ranges(A + k * n, A + (k + 1) * n, A + best * n), std::swap(ends[static_cast<std::size_t>(k)], ends[static_cast<std::size_t>(best)]);
-        if (!(std::fabs(A[k * n + k]) > 0)) return false;
-        const double d = 1.0 / A[k * n + k];
-        const double* top = A + k * n;
-        const int end = ends[static_cast<std::size_t>(k)];
-        for (int i = k + 1; i < n; ++i) {
-            double* row = A + i * n;
-            if (row[k] == 0) continue;
-            const double l = row[k] *= d;
-            for (int j = k + 1; j < end; ++j) row[j] -= l * top[j];
-            ends[static_cast<std::size_t>(i)] = std::max(ends[static_cast<std::size_t>(i)], end);
-        }
-    }
-    return true;
-}
-inline void lu_solve(const double* A, int n, const Vec<int>& pivots, const Vec<int>& ends, double* b) {
-    for (int k = 0; k < n; ++k) std::swap(b[k], b[pivots[static_cast<std::size_t>(k)]]);
-    for (int i = 0; i < n; ++i) b[i] -= dot_product(A + i * n, b, i);
-    for (int i = n - 1; i >= 0; --i) b[i] = (b[i] - dot_product(A + i * n + i + 1, b + i + 1, ends[static_cast<std::size_t>(i)] - i - 1)) / A[i * n + i];
 }
 
 /// Solves A x = b (n x n, row-major, destroyed). Rows that depend on others get no force: their pivots are below
