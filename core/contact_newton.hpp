@@ -13,13 +13,15 @@ class PointNewton {
 public:
     explicit PointNewton(ContactPoints& contacts) : contacts_(contacts), points_(contacts.points) {}
 
-    /// From the present forces on until `valid()`; false if that leads nowhere, and they are as they were. `near`: they are good already. `trials`: counts hypotheses.
-    template <class Valid> bool solve(bool near, int* trials, Valid valid) {
+    /// From the present forces on until `valid()`; false if that leads nowhere, and they are as they were. `near`: they are good already. `patient`: sweeps get
+    /// more and more before others may try. `trials`: counts hypotheses.
+    template <class Valid> bool solve(bool near, bool patient, int* trials, Valid valid) {
         of_.assign(points_.size(), {});
         for (std::size_t i = 0; i < points_.size(); ++i) std::copy(points_[i].f, points_[i].f + 3, of_[i].f_start);
         even_ = even, creep_ = near ? near_creep : most_creep;
-        start_again(sweeps_before);
-        for (int step = 0, short_steps = 0; step < most_steps && short_steps < most_short_steps; ++step) {
+        double sweeps = fewest_sweeps;
+        start_again(static_cast<int>(fewest_sweeps));
+        for (int step = 0, short_steps = 0; step < most_steps && (patient || short_steps < few_short_steps); ++step) {
             for (std::size_t i = 0; i < points_.size(); ++i) suppose(points_[i], of_[i]);
             ++*trials;
             if (!newton_step()) break;
@@ -28,7 +30,8 @@ public:
             creep_ = std::clamp(led_on ? creep_ * less_creep : creep_ / less_creep, least_creep, most_creep);
             if (led_on || ++short_steps % patience != 0) continue;
             even_ = even_ == even ? more_even : even;
-            start_again(sweeps_before);
+            start_again(static_cast<int>(sweeps));
+            sweeps = smaller(more_sweeps * sweeps, most_sweeps);
         }
         for (std::size_t i = 0; i < points_.size(); ++i) std::copy(of_[i].f_start, of_[i].f_start + 3, points_[i].f);
         return false;
@@ -43,8 +46,9 @@ private:
         double dx = 0, dy = 0, across = 0;  // of slip: the direction of friction, and how it resists across
         double f_start[3] = {}, f_before[3] = {}, f_after[3] = {}, u_before[3] = {}, u_after[3] = {};
     };
-    static constexpr int sweeps_before = 10, most_steps = 30;
-    static constexpr int patience = 2, most_short_steps = 4;  // short steps before the next sweeps; before others may try
+    static constexpr int most_steps = 60;
+    static constexpr int patience = 2, few_short_steps = 4;  // short steps before the next sweeps; before others may try
+    static constexpr double fewest_sweeps = 10, more_sweeps = 1.5, most_sweeps = 80;
     static constexpr int enough_steps = 12;       // after these, forces need not have settled,
     static constexpr double fast = 0.05;          // [m/s]: nor where something slips: what sticks may creep while others move
     static constexpr double even = 3, more_even = 10;  // how motion weighs against force; by turns, where steps get short

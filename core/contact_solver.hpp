@@ -87,10 +87,10 @@ private:
     }
 
     // --- point by point ------------------------------------------------------------------------------------------------
-    /// Forces of all points by Newton's steps, then over cones; false if that leads to none that are valid.
+    /// Forces of all points by Newton's steps, over cones, and by Newton's steps with more patience; false if none leads to valid ones.
     bool solve_points(RowSystem& rows, bool again, StepReport& report) {
         auto valid = [&] { return read_forces(rows), certificate_of(rows).holds(); };
-        if (newton_.solve(again, &report.trials, valid) || cones_.solve(false, valid)) return true;
+        if (newton_.solve(again, false, &report.trials, valid) || cones_.solve(false, valid) || newton_.solve(false, true, &report.trials, valid)) return true;
         read_forces(rows);
         return false;
     }
@@ -104,7 +104,7 @@ private:
         if (trial_and_error(rows, 3, report, trace)) return true;
         if (trace) trace->push_back({report.solves, 0, -1, -1, Condition::off, Check::none, 0});
         auto valid = [&] { return read_forces(rows), certificate_of(rows).holds(); };
-        if (!valid() && !newton_.solve(true, &report.trials, valid)) read_forces(rows);
+        if (!valid() && !newton_.solve(true, true, &report.trials, valid)) read_forces(rows);
         return false;
     }
     /// Slip is the motion at the end less that of sticking, or with the motion at the start (twice the mean). `first`: what sticks does
