@@ -13,11 +13,24 @@ class PointNewton {
 public:
     explicit PointNewton(ContactPoints& contacts) : contacts_(contacts), points_(contacts.points) {}
 
+    /// Other points: conditions found before tell nothing.
+    void forget() { found_ = false; }
+    /// With the conditions found last, where motions changed a little: true if their forces are valid.
+    template <class Valid> bool go_on(int* trials, Valid valid) {
+        if (!found_) return false;
+        ++*trials;
+        keep_start();
+        find_forces();
+        go(1.0);
+        if (fastest_ > fast && valid()) return true;
+        return restore_start(), false;
+    }
     /// From the present forces on until `valid()`; false if that leads nowhere, and they are as they were. `near`: they are good already. `patient`: sweeps get
     /// more and more before others may try. `trials`: counts hypotheses.
     template <class Valid> bool solve(bool near, bool patient, int* trials, Valid valid) {
+        found_ = false;
         of_.assign(points_.size(), {});
-        for (std::size_t i = 0; i < points_.size(); ++i) std::copy(points_[i].f, points_[i].f + 3, of_[i].f_start);
+        keep_start();
         even_ = even, creep_ = near ? near_creep : most_creep;
         double sweeps = fewest_sweeps;
         start_again(static_cast<int>(fewest_sweeps));
@@ -25,16 +38,16 @@ public:
             for (std::size_t i = 0; i < points_.size(); ++i) suppose(points_[i], of_[i]);
             ++*trials;
             if (!newton_step()) break;
-            const bool led_on = search() > short_step;
-            if (step > 0 && (moved_ < settled || step > enough_steps || fastest_ > fast) && valid()) return true;
+            const double length = search();
+            const bool led_on = length > short_step;
+            if (step > 0 && (moved_ < settled || step > enough_steps || fastest_ > fast) && valid()) return found_ = length == 1, true;
             creep_ = std::clamp(led_on ? creep_ * less_creep : creep_ / less_creep, least_creep, most_creep);
             if (led_on || ++short_steps % patience != 0) continue;
             even_ = even_ == even ? more_even : even;
             start_again(static_cast<int>(sweeps));
             sweeps = smaller(more_sweeps * sweeps, most_sweeps);
         }
-        for (std::size_t i = 0; i < points_.size(); ++i) std::copy(of_[i].f_start, of_[i].f_start + 3, points_[i].f);
-        return false;
+        return restore_start(), false;
     }
 
 private:
@@ -57,6 +70,12 @@ private:
     static constexpr double settled = 1e-6;       // change of the forces, as a share of the largest
     static constexpr double short_step = 0.1, shortest_step = 1e-3;
 
+    void keep_start() {
+        for (std::size_t i = 0; i < points_.size(); ++i) std::copy(points_[i].f, points_[i].f + 3, of_[i].f_start);
+    }
+    void restore_start() {
+        for (std::size_t i = 0; i < points_.size(); ++i) std::copy(of_[i].f_start, of_[i].f_start + 3, points_[i].f);
+    }
     /// The force that a point wishes: its motion changes it by `even` of what would stop it. The length of its friction.
     static double wish(const Point& p, double even, double (&f)[3]) {
         f[0] = p.f[0] - even / p.normal * p.u[0], f[1] = f[2] = 0;
@@ -95,10 +114,10 @@ private:
         Law(const Point& p, const Condition& c) {
             if (c.state == State::off) return;
             const double n = stiff / p.normal;
-            G[0][0] = n, a[0] = p.f[0];
+            G[0][0] = n, a[0] = c.f_before[0];
             if (p.rows == 1) return;
             if (c.state == State::stick) {
-                G[1][1] = G[2][2] = c.grip, a[1] = p.f[1], a[2] = p.f[2];
+                G[1][1] = G[2][2] = c.grip, a[1] = c.f_before[1], a[2] = c.f_before[2];
                 return;
             }
             G[1][0] = p.mu * c.dx * n, G[2][0] = p.mu * c.dy * n, a[1] = p.mu * c.dx * a[0], a[2] = p.mu * c.dy * a[0];
@@ -111,19 +130,25 @@ private:
     /// Forces and motions of the conditions, beside those before them.
     bool newton_step() {
         contacts_.set_unit();
-        std::fill(contacts_.y.begin(), contacts_.y.end(), 0.0);
         for (std::size_t i = 0; i < points_.size(); ++i) {
             const Point& p = points_[i];
             Condition& c = of_[i];
             std::copy(p.u, p.u + 3, c.u_before), std::copy(p.f, p.f + 3, c.f_before);
-            if (c.state == State::off) continue;
-            const Law law(p, c);
-            double w[3];
-            law.force(p.u_free, w);
-            contacts_.push(p, w);
-            contacts_.stiffen(p, law.G);
+            if (c.state != State::off) contacts_.stiffen(p, Law(p, c).G);
         }
         if (!contacts_.factor()) return false;
+        find_forces();
+        return true;
+    }
+    /// Of the conditions and the matrix that is factored.
+    void find_forces() {
+        std::fill(contacts_.y.begin(), contacts_.y.end(), 0.0);
+        for (std::size_t i = 0; i < points_.size(); ++i) {
+            if (of_[i].state == State::off) continue;
+            double w[3];
+            Law(points_[i], of_[i]).force(points_[i].u_free, w);
+            contacts_.push(points_[i], w);
+        }
         contacts_.solve();
         contacts_.find_motions();
         double largest = 1e-300;
@@ -138,7 +163,6 @@ private:
             for (int r = 0; r < 3; ++r) moved_ = larger(moved_, std::fabs(c.f_after[r] - c.f_before[r]));
         }
         moved_ /= largest;
-        return true;
     }
     /// Forces told by sweeps over the points.
     void start_again(int sweeps) {
@@ -182,7 +206,8 @@ private:
 
     ContactPoints& contacts_;
     Vec<Point>& points_;
-    Vec<Condition> of_;  // each point
+    Vec<Condition> of_;   // each point
+    bool found_ = false;  // these conditions, whose matrix is still factored
     double even_ = even, creep_ = most_creep, last_lack_ = 0, moved_ = 0, fastest_ = 0;  // the present weight and creep; where the last step began, how much it changed, and the fastest slip after it
 };
 

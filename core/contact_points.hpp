@@ -20,11 +20,12 @@ public:
         double u[3] = {};
         double normal = 0, along = 0;  // what it feels of its own force, along the slip at most
         int blocks = 0, blocks_end = 0, store = 0;
+        bool alone = false;            // nothing moves it
     };
     Vec<Point> points;
     Vec<double> y;
 
-    void clear() { points.clear(), equal_.clear(); }
+    void clear() { points.clear(), before_.clear(), equal_.clear(); }
     void reserve(int nv) { where_.resize(static_cast<std::size_t>(nv), -1); }
 
     /// A point (x, y) of a contact, whose group moves with u_free without forces. It may not approach faster than `target`; its slip is
@@ -54,8 +55,18 @@ public:
         if (length > most) f[1] *= most / length, f[2] *= most / length;
     }
 
+    /// The points that are added next are those added last, with other motions.
+    void pose_again() { before_.swap(points), points.clear(), equal_.clear(); }
     /// Freedoms from the last to the first, in blocks that no two trees share; Y of each point in these blocks.
     void arrange(const RowSystem& rows) {
+        if (!before_.empty()) {
+            for (std::size_t i = 0; i < points.size(); ++i) {
+                Point &p = points[i], &before = before_[i];
+                p.blocks = before.blocks, p.blocks_end = before.blocks_end, p.store = before.store, p.normal = before.normal, p.along = before.along, p.alone = before.alone;
+                leave_alone(p);
+            }
+            return before_.clear();
+        }
         auto for_freedoms = [&](const Point& p, auto f) {
             for (int d = p.group->dofs_end - 1; d >= p.group->dofs; --d) f(where_[static_cast<std::size_t>(rows.dofs[static_cast<std::size_t>(d)])], d - p.group->dofs);
         };
@@ -87,7 +98,9 @@ public:
             p.blocks_end = static_cast<int>(block_.size());
             lu_.couple(block_.data() + p.blocks, p.blocks_end - p.blocks);
             p.normal = nn, p.along = 0.5 * (xx + yy) + norm(0.5 * (xx - yy), xy);
-            if (!(p.normal > 0)) p.normal = 1, p.u_free[0] = 1, p.equal = false;  // nothing moves it: it is left alone
+            p.alone = !(p.normal > 0);
+            if (p.alone) p.normal = 1;
+            leave_alone(p);
             if (!(p.along > 0)) p.along = p.normal;
         }
         lu_.arrange();
@@ -139,6 +152,9 @@ private:
     static constexpr int block = BlockLu::size;
     static constexpr double no_friction = 1e-9;
 
+    static void leave_alone(Point& p) {
+        if (p.alone) p.u_free[0] = 1, p.equal = false;
+    }
     void add(Point p, const double* u_free) {
         for (int r = 0; r < p.rows; ++r)
             for (int i = 0; i < p.group->rows; ++i) p.u_free[r] += p.T[r][i] * u_free[i];
@@ -173,6 +189,7 @@ private:
         }
     }
 
+    Vec<Point> before_;  // while they are posed again
     Vec<std::size_t> equal_;
     Vec<int> where_, block_;  // where each freedom stands, -1: nowhere; blocks of each point
     Vec<double> Y_, GY_;      // Y of each point: rows of its first block, of its next, ...

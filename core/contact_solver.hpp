@@ -33,6 +33,7 @@ public:
             if (!impact) memory_.scale_to(duration);
             inertia.respond(rows);
             make_islands(rows);
+            posed_ = none;
             contacts_.reserve(tree.nv);
         }
         std::fill(scratch, scratch + tree.nv, 0.0);
@@ -90,6 +91,7 @@ private:
     /// Forces of all points by Newton's steps, over cones, and by Newton's steps with more patience; false if none leads to valid ones.
     bool solve_points(RowSystem& rows, bool again, StepReport& report) {
         auto valid = [&] { return read_forces(rows), certificate_of(rows).holds(); };
+        if (again && newton_.go_on(&report.trials, valid)) return true;
         if (newton_.solve(again, false, &report.trials, valid) || cones_.solve(false, valid) || newton_.solve(false, true, &report.trials, valid)) return true;
         read_forces(rows);
         return false;
@@ -110,7 +112,9 @@ private:
     /// Slip is the motion at the end less that of sticking, or with the motion at the start (twice the mean). `first`: what sticks does
     /// as its target tells, and forces are as they were.
     void pose_points(RowSystem& rows, bool first) {
-        contacts_.clear();
+        if (posed_ == present_) contacts_.pose_again();
+        else contacts_.clear(), newton_.forget();
+        posed_ = present_;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
             const double* u_free = u_free_.data() + g.row;
@@ -281,6 +285,8 @@ private:
     ContactPoints contacts_;
     ConeSolver cones_{contacts_};
     PointNewton newton_{contacts_};
+    static constexpr std::size_t none = static_cast<std::size_t>(-1);
+    std::size_t posed_ = none;  // the island whose points these are
 };
 
 UKEMI_END

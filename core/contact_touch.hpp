@@ -95,21 +95,25 @@ protected:
         if (options.located >= most_parts) return false;
         return std::count_if(detector_.found.begin(), detector_.found.end(), [](const Found& f) { return f.touches; }) >= crowd;
     }
-    /// Marks what will touch within t, see `land`, as its present motion tells; true if anything.
+    /// Marks what will touch within t, see `land`, as its present motion tells, and what might touch then; false if nothing will.
     bool expect_landings(double t, const double* q, const double* v) {
-        bool any = false;
         find_motions(q, v);
-        for (Found& f : detector_.found) {
-            if (f.touches || f.material.restitution > 0 || f.gap + t * speed_of(f, motions_.data(), poses_.data()) > -options.accept) continue;
-            f.touches = any = true;
-            detector_.touched[static_cast<std::size_t>(f.key)] = 1;
-        }
-        for (std::size_t i = 0; i < stop_touched_.size(); ++i) {
+        const auto end = [&](const Found& f) { return f.gap + t * speed_of(f, motions_.data(), poses_.data()); };
+        const auto stop_end = [&](std::size_t i) {
             const Stop& s = scene_.stops[i / 2];
-            if (stop_touched_[i] || s.restitution > 0 || (i % 2 ? s.upper - q[s.iq] - t * v[s.iv] : q[s.iq] - s.lower + t * v[s.iv]) > -stop_reach) continue;
-            stop_touched_[i] = any = true;
-        }
-        return any;
+            return i % 2 ? s.upper - q[s.iq] - t * v[s.iv] : q[s.iq] - s.lower + t * v[s.iv];
+        };
+        const auto may = [&](const Found& f) { return !f.touches && !(f.material.restitution > 0); };
+        const auto stop_may = [&](std::size_t i) { return !stop_touched_[i] && !(scene_.stops[i / 2].restitution > 0); };
+        bool any = false;
+        for (const Found& f : detector_.found) any |= may(f) && end(f) <= -options.accept;
+        for (std::size_t i = 0; i < stop_touched_.size(); ++i) any |= stop_may(i) && stop_end(i) <= -stop_reach;
+        if (!any) return false;
+        for (Found& f : detector_.found)
+            if (may(f) && end(f) <= t * change_of_speed) f.touches = true, detector_.touched[static_cast<std::size_t>(f.key)] = 1;
+        for (std::size_t i = 0; i < stop_touched_.size(); ++i)
+            if (stop_may(i) && stop_end(i) <= t * change_of_speed) stop_touched_[i] = true;
+        return true;
     }
     /// What touches before the step ends at q, without a touch-down of its own: an impact at the start slows it down so that it
     /// arrives when the step ends, where it is met at the next one's start. True if all that touches may do so.
@@ -163,6 +167,7 @@ protected:
     static constexpr double impact_speed = 1e-3;  // slower approach is met without an impact [m/s]: half a um in a step of 1 ms
     static constexpr int most_parts = 64;       // of a step
     static constexpr int crowd = 20;            // points that touch; more of them
+    static constexpr double change_of_speed = 0.1;  // [m/s, rad/s]: what a step of a crowd may bring
     static constexpr double crowd_accepts = 1e-4;  // may go this deep before they touch down [m]
     static constexpr double shortest_part = 1e-2;  // of a step, where it is divided at a touch-down
     static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
