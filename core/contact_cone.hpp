@@ -11,6 +11,8 @@
 UKEMI_BEGIN
 
 class ConeSolver {
+    using Point = ContactPoints::Point;
+
 public:
     explicit ConeSolver(ContactPoints& contacts) : contacts_(contacts), points_(contacts.points) {}
 
@@ -26,9 +28,13 @@ public:
         restore();
         return false;
     }
+    /// The best forces that were found.
+    void restore() {
+        const double* f = kept_.data();
+        for (Point& p : points_) std::copy(f, f + 3, p.f), f += 3;
+    }
 
 private:
-    using Point = ContactPoints::Point;
     struct Cone {
         double s[3], z[3], ds[3], dz[3];   // motion and force, on the cone's own scale; their steps
         double W[9], Wi[9], lambda[3];     // scaling: lambda = W z = W^-1 s
@@ -112,10 +118,6 @@ private:
     void keep() {
         kept_.clear();
         for (const Point& p : points_) kept_.insert(kept_.end(), p.f, p.f + 3);
-    }
-    void restore() {
-        const double* f = kept_.data();
-        for (Point& p : points_) std::copy(f, f + 3, p.f), f += 3;
     }
     /// Forces of the points, and what the equations still lack at (y, s, z); returns the mean product of force and motion.
     double residuals(bool newton) {

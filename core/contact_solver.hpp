@@ -97,7 +97,7 @@ private:
         return false;
     }
     /// Forces of all points by the cone problem; what it found is tried as a hypothesis, which is exact to rounding if it holds. Where
-    /// not even the forces are valid, Newton's steps go on from them.
+    /// not even the forces are valid, Newton's steps try from those of the last step.
     bool solve_cones(RowSystem& rows, StepReport& report, Vec<TraceEntry>* trace) {
         do {
             cones_.solve(true, [] { return false; });
@@ -106,7 +106,9 @@ private:
         if (trial_and_error(rows, 3, report, trace)) return true;
         if (trace) trace->push_back({report.solves, 0, -1, -1, Condition::off, Check::none, 0});
         auto valid = [&] { return read_forces(rows), certificate_of(rows).holds(); };
-        if (!valid() && !newton_.solve(true, true, &report.trials, valid)) read_forces(rows);
+        if (valid()) return false;
+        pose_points(rows, true);
+        if (!newton_.solve(false, true, &report.trials, valid)) cones_.restore(), read_forces(rows);
         return false;
     }
     /// Slip is the motion at the end less that of sticking, or with the motion at the start (twice the mean). `first`: what sticks does
