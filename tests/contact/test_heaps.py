@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import nnls
+from scipy.spatial.transform import Rotation
 
 import ukemi as uk
 from ukemi.model.arrays import Array
@@ -205,3 +206,32 @@ def test_five_flush_bricks_stay_valid() -> None:
     for _ in range(2000):
         sim.step()
         assert sim.report.certificate.valid
+
+
+@pytest.mark.slow
+def test_figures_that_jam_are_solved_in_their_step() -> None:
+    """Ten limp figures come to lie on each other until a hundred contacts jam: hardly a step is halved for it."""
+    model = uk.human(28)
+    world = uk.World()
+    world.terrain = uk.Ground()
+    for k in range(10):
+        layer, side = divmod(k, 2)
+        turned = Rotation.from_euler("ZY", (layer * np.pi / 2 + 0.1 * k, np.pi / 2)).as_quat(scalar_first=True)
+        across = (0.0, 0.6 * side - 0.3) if layer % 2 == 0 else (0.6 * side - 0.3, 0.0)
+        q = model.neutral()
+        q[:7] = *across, 0.3 + 0.3 * layer, *turned
+        world.add(model, f"man{k}", q=q)
+    world.separate()
+    sim = uk.Simulation(world, 2e-3)
+    energy, trials, splits, deepest = [world.energy()], [], [], 0.0
+    for _ in range(1000):
+        sim.step()
+        assert sim.report.certificate.valid
+        energy.append(world.energy())
+        trials.append(sim.report.trials), splits.append(sim.report.splits)
+        deepest = max(deepest, sim.report.penetration)
+    assert len(sim.contacts) > 80
+    assert np.diff(energy).max() < 1e-3
+    assert deepest < DEEP
+    assert np.mean(trials[-300:]) < 100
+    assert np.mean(splits[-300:]) < 0.5
