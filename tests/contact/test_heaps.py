@@ -228,7 +228,8 @@ def test_figures_that_jam_are_solved_in_their_step() -> None:
         sim.step()
         assert sim.report.certificate.valid
         energy.append(world.energy())
-        trials.append(sim.report.trials), splits.append(sim.report.splits)
+        trials.append(sim.report.trials)
+        splits.append(sim.report.splits)
         deepest = max(deepest, sim.report.penetration)
     assert len(sim.contacts) > 80
     assert np.diff(energy).max() < 1e-3
