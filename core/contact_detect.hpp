@@ -68,13 +68,14 @@ public:
         pair_key_ = keys;
         gap.assign(static_cast<std::size_t>(keys) + scene.pairs.size(), INFINITY);
         touched.assign(gap.size(), 0);
+        apart_.assign(scene.pairs.size(), {0, 0, 0});
         place_in_world_.resize(scene.solids.size()), moved_.resize(scene.solids.size());
         for (const HeightField& f : scene.fields) top_.push_back(*std::max_element(f.z.begin(), f.z.end()));
         over_fields_.resize(scene.solids.size());
         for (std::size_t i = 0; i < scene.solids.size() && !scene.fields.empty(); ++i)
             if (scene.solids[i].body >= 0) over_fields_[i] = SolidOverField(scene.solids[i]);
     }
-    /// Least gap of every feature at the last look; which touched when the present step began.
+    /// Least gap of every feature at the last look (where beyond the margin, at most that); which touched when the present step began.
     Vec<double> gap;
     Vec<char> touched;
     Vec<Found> found;
@@ -233,15 +234,23 @@ private:
         sweep_.find();
     }
     void against_solid(std::size_t index, const Placement<double>* X, double margin) {
-        const std::size_t key = static_cast<std::size_t>(pair_key_) + index;
+        double& least = gap[static_cast<std::size_t>(pair_key_) + index];
+        least = apart_along(index, X, apart_[index]);  // most pairs stay apart along the same direction: no need to know how far
+        if (least > margin) return;
         const Separation s = separation(index, X);
-        gap[key] = s.distance;
+        least = s.distance, apart_[index] = s.normal;
         if (s.distance > margin) return;
         meet(index, X, s);
         for (const Meeting& m : meetings_)
             if (m.gap <= margin) found.push_back(found_at(index, X, s, m));
     }
     static const Placement<double>& place_of(const Solid& s, const Placement<double>* X) { return s.body < 0 ? world() : X[s.body]; }
+    /// How far the surfaces of a pair are apart along the unit vector d, from b to a: at most their distance.
+    double apart_along(std::size_t index, const Placement<double>* X, const Vec3<double>& d) {
+        const SolidPair& pair = scene_.pairs[index];
+        const Solid &a = scene_.solids[static_cast<std::size_t>(pair.a)], &b = scene_.solids[static_cast<std::size_t>(pair.b)];
+        return range_along(a, X[a.body], corners(pair.a, X), d).low - range_along(b, place_of(b, X), corners(pair.b, X), d).high - (a.radius + b.radius);
+    }
     /// How far the surfaces of a pair are apart, and along which normal.
     Separation separation(std::size_t index, const Placement<double>* X) {
         const SolidPair& pair = scene_.pairs[index];
@@ -249,9 +258,8 @@ private:
         const Vec<Vec3<double>>&A = corners(pair.a, X), &B = corners(pair.b, X);
         const double r = a.radius + b.radius;
         if (r > 0 && (a.rim_radius > 0 || b.rim_radius > 0)) {  // not by corners, which turn: the gap would jump
-            const Placement<double>& Xb = place_of(b, X);
-            const Vec3<double> d = nearest_direction(a, X[a.body], A, b, Xb, B, 0.0);
-            if (dot(d, d) > 0) return {range_along(a, X[a.body], A, d).low - range_along(b, Xb, B, d).high - r, d};
+            const Vec3<double> d = nearest_direction(a, X[a.body], A, b, place_of(b, X), B, 0.0);
+            if (dot(d, d) > 0) return {apart_along(index, X, d), d};
         } else if (r > 0) {
             const Nearest near = nearest_points(A, B);
             if (near.distance > 1e-9) return {near.distance - r, (near.on_a - near.on_b) * (1 / near.distance)};
@@ -311,6 +319,7 @@ private:
     int pair_key_ = 0;
     Vec<Vec<Vec3<double>>> place_in_world_;
     Vec<char> moved_;
+    Vec<Vec3<double>> apart_;  // of each pair: the normal when last seen, zero before
     Vec<Meeting> meetings_;
     static constexpr double hardly_inside = 1e-4;  // [m]
     Vec<double> top_;  // of each height field
