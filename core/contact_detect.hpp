@@ -106,9 +106,11 @@ public:
             for (std::size_t k = 0; k < scene_.fields.size(); ++k)
                 against_field(s, X, scene_.fields[k], top_[k], first_key_[s] + static_cast<int>(scene_.planes.size() + k) * features, margin, static_cast<int>(scene_.planes.size() + k));
         }
-        for (const int i : sweep_.pairs) gap[static_cast<std::size_t>(pair_key_ + i)] = INFINITY;
-        find_pairs(X, 3 * margin);
-        for (const int i : sweep_.pairs) against_solid(static_cast<std::size_t>(i), X, margin);
+        const bool left = sweep_.move([&](int solid) { return box_of(solid, X, 3 * margin); });
+        for (const Sweep::Partner& p : sweep_.pairs) gap[static_cast<std::size_t>(pair_key_ + p.pair)] = INFINITY;
+        if (left) sweep_.find();
+        for (const Sweep::Partner& p : sweep_.pairs)
+            if (sweep_.near(p)) against_solid(static_cast<std::size_t>(p.pair), X, margin);
     }
 
     /// Where two solids touch in one point: that point and its normal as they are at X, a little later.
@@ -214,24 +216,21 @@ private:
         }
         return place_in_world_[i];
     }
-    /// Pairs whose boxes are nearer than `margin`; of solids with many corners the box of their ball.
-    void find_pairs(const Placement<double>* X, double margin) {
+    /// Boxes of solids nearer than `margin` overlap; of one with many corners the box of its ball.
+    Sweep::Box box_of(int solid, const Placement<double>* X, double margin) {
         constexpr std::size_t few = 8;
-        for (const int i : sweep_.solids()) {
-            const Solid& s = scene_.solids[static_cast<std::size_t>(i)];
-            Vec3<double> low, high;
-            double around = 0.5 * margin;
-            if (s.core.size() > few) {
-                low = high = place(place_of(s, X), s.centre), around += s.reach;
-            } else {
-                const Vec<Vec3<double>>& points = corners(i, X);
-                low = high = points[0], around += s.radius;
-                for (const Vec3<double>& p : points) low = {smaller(low.x, p.x), smaller(low.y, p.y), smaller(low.z, p.z)}, high = {larger(high.x, p.x), larger(high.y, p.y), larger(high.z, p.z)};
-            }
-            const Vec3<double> more{around, around, around};
-            sweep_.set(i, low - more, high + more);
+        const Solid& s = scene_.solids[static_cast<std::size_t>(solid)];
+        Vec3<double> low, high;
+        double around = 0.5 * margin;
+        if (s.core.size() > few) {
+            low = high = place(place_of(s, X), s.centre), around += s.reach;
+        } else {
+            const Vec<Vec3<double>>& points = corners(solid, X);
+            low = high = points[0], around += s.radius;
+            for (const Vec3<double>& p : points) low = {smaller(low.x, p.x), smaller(low.y, p.y), smaller(low.z, p.z)}, high = {larger(high.x, p.x), larger(high.y, p.y), larger(high.z, p.z)};
         }
-        sweep_.find();
+        const Vec3<double> more{around, around, around};
+        return {low - more, high + more};
     }
     void against_solid(std::size_t index, const Placement<double>* X, double margin) {
         double& least = gap[static_cast<std::size_t>(pair_key_) + index];

@@ -1,6 +1,7 @@
 // Which pairs of solids are near each other: their boxes along the axes, in the order in which they begin along x
-// (sweep and prune; Baraff 1992). The order hardly changes from step to step, so that sorting costs as much as there
-// are solids, and pairs are only looked at where the boxes overlap along x.
+// (sweep and prune; Baraff 1992). The order hardly changes from one sweep to the next, so that sorting costs as much as
+// there are solids, and pairs are only looked at where the boxes overlap along x. The sweep takes boxes with room to
+// move: until one leaves its own, no other pairs can be near.
 #pragma once
 #include "contact_geometry.hpp"
 
@@ -18,50 +19,61 @@ public:
         for (const Partner& p : partners_) ++begin_[static_cast<std::size_t>(p.first) + 1], paired[static_cast<std::size_t>(p.first)] = paired[static_cast<std::size_t>(p.second)] = 1;
         for (std::size_t s = 0; s < scene.solids.size(); ++s) {
             begin_[s + 1] += begin_[s];
-            if (paired[s]) order_.push_back(static_cast<int>(s));
+            if (paired[s]) rooms_.push_back({static_cast<int>(s), {{NAN, NAN, NAN}, {NAN, NAN, NAN}}});
         }
     }
-    /// Solids that have partners, and the box of each.
-    const Vec<int>& solids() const { return order_; }
-    void set(int solid, const V3& low, const V3& high) { boxes_[static_cast<std::size_t>(solid)] = {low, high}; }
+    /// Every pair whose boxes overlap is among `pairs`, which ascend; `near` tells which.
+    struct Partner { int first, second, pair; };
+    Vec<Partner> pairs;
+    bool near(const Partner& p) const { return overlap(box(p.first), box(p.second)); }
 
-    /// Pairs whose boxes overlap, ascending.
-    Vec<int> pairs;
+    struct Box { V3 low, high; };
+    /// Takes the boxes of all solids that have partners; true if one has left its room, so that `find` must be called.
+    template <class BoxOf> bool move(const BoxOf& box_of) {
+        bool left = false;
+        for (const Room& r : rooms_) {
+            const Box& b = boxes_[static_cast<std::size_t>(r.solid)] = box_of(r.solid);
+            left |= !(b.low.x >= r.box.low.x && b.low.y >= r.box.low.y && b.low.z >= r.box.low.z && b.high.x <= r.box.high.x && b.high.y <= r.box.high.y && b.high.z <= r.box.high.z);
+        }
+        return left;
+    }
     void find() {
-        pairs.clear();
-        for (std::size_t i = 1; i < order_.size(); ++i) {  // by insertion: it is almost in order
-            const int solid = order_[i];
+        constexpr V3 more{room, room, room};
+        for (Room& r : rooms_) r.box = {box(r.solid).low - more, box(r.solid).high + more};
+        for (std::size_t i = 1; i < rooms_.size(); ++i) {  // by insertion: it is almost in order
+            const Room r = rooms_[i];
             std::size_t k = i;
-            for (; k > 0 && box(order_[k - 1]).low.x > box(solid).low.x; --k) order_[k] = order_[k - 1];
-            order_[k] = solid;
+            for (; k > 0 && rooms_[k - 1].box.low.x > r.box.low.x; --k) rooms_[k] = rooms_[k - 1];
+            rooms_[k] = r;
         }
-        for (std::size_t i = 0; i < order_.size(); ++i) {
-            const Box& one = box(order_[i]);
-            for (std::size_t k = i + 1; k < order_.size() && box(order_[k]).low.x <= one.high.x; ++k) {
-                const Box& other = box(order_[k]);
-                if (one.low.y > other.high.y || other.low.y > one.high.y || one.low.z > other.high.z || other.low.z > one.high.z) continue;
-                const int pair = pair_of(order_[i], order_[k]);
-                if (pair >= 0) pairs.push_back(pair);
-            }
+        pairs.clear();
+        for (std::size_t i = 0; i < rooms_.size(); ++i) {
+            const Room& one = rooms_[i];
+            for (std::size_t k = i + 1; k < rooms_.size() && rooms_[k].box.low.x <= one.box.high.x; ++k)
+                if (overlap(one.box, rooms_[k].box)) add_pair(one.solid, rooms_[k].solid);
         }
-        std::sort(pairs.begin(), pairs.end());
+        std::sort(pairs.begin(), pairs.end(), [](const Partner& one, const Partner& other) { return one.pair < other.pair; });
     }
 
 private:
-    struct Box { V3 low, high; };
-    struct Partner { int first, second, pair; };
+    static constexpr double room = 0.03;  // for a solid to move in before the next sweep [m]
+    struct Room { int solid; Box box; };
     const Box& box(int solid) const { return boxes_[static_cast<std::size_t>(solid)]; }
-    /// -1: these two may pass through each other.
-    int pair_of(int a, int b) const {
+    static bool overlap(const Box& one, const Box& other) {
+        return !((one.low.x > other.high.x) | (other.low.x > one.high.x) | (one.low.y > other.high.y) | (other.low.y > one.high.y) | (one.low.z > other.high.z) | (other.low.z > one.high.z));
+    }
+    /// Unless these two may pass through each other.
+    void add_pair(int a, int b) {
         const int first = std::min(a, b), second = std::max(a, b);
         const auto end = partners_.begin() + begin_[static_cast<std::size_t>(first) + 1];
         const auto found = std::lower_bound(partners_.begin() + begin_[static_cast<std::size_t>(first)], end, second, [](const Partner& p, int x) { return p.second < x; });
-        return found != end && found->second == second ? found->pair : -1;
+        if (found != end && found->second == second) pairs.push_back(*found);
     }
 
     Vec<Box> boxes_;
     Vec<Partner> partners_;  // by their solids
-    Vec<int> begin_, order_;
+    Vec<int> begin_;         // of each solid's, where it is the first
+    Vec<Room> rooms_;        // in the order in which they begin along x
 };
 
 UKEMI_END
