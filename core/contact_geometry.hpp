@@ -75,81 +75,85 @@ inline int farthest(const Vec<V3>& points, const V3& d) {
     return best;
 }
 
-/// Nearest point to the origin of the hull of up to four points: weights, zero for points that do not bear it.
-/// All faces of the simplex are tried, the smallest first that contains the projection (there are at most 15).
-inline V3 nearest_of_simplex(const V3* p, int n, double* weight) {
-    double best = INFINITY;
-    V3 nearest{0, 0, 0};
-    double w[4];
-    for (int set = 1; set < 1 << n; ++set) {
-        int index[4], k = 0;
-        for (int i = 0; i < n; ++i)
-            if (set >> i & 1) index[k++] = i;
-        if (k == 1) {
-            w[0] = 1;
-        } else {
-            // minimise |p0 + sum x_j e_j|: Gram matrix of the edges, solved by elimination
-            double G[3][4];
-            const int m = k - 1;
-            for (int i = 0; i < m; ++i) {
-                const V3 ei = p[index[i + 1]] - p[index[0]];
-                for (int j = 0; j < m; ++j) G[i][j] = dot(ei, p[index[j + 1]] - p[index[0]]);
-                G[i][m] = -dot(ei, p[index[0]]);
-            }
-            bool flat = false;
-            for (int c = 0; c < m && !flat; ++c) {
-                if (!(std::fabs(G[c][c]) > 1e-30)) { flat = true; break; }
-                for (int r = 0; r < m; ++r) {
-                    if (r == c) continue;
-                    const double f = G[r][c] / G[c][c];
-                    for (int j = c; j <= m; ++j) G[r][j] -= f * G[c][j];
-                }
-            }
-            if (flat) continue;
-            w[0] = 1;
-            for (int i = 0; i < m; ++i) w[i + 1] = G[i][m] / G[i][i], w[0] -= w[i + 1];
-        }
-        bool inside = true;
-        V3 x{0, 0, 0};
-        for (int i = 0; i < k; ++i) inside &= w[i] >= 0 && w[i] <= 1, x += p[index[i]] * w[i];
-        const double d = dot(x, x);
-        if (!inside || !(d < best)) continue;
-        best = d, nearest = x;
-        for (int i = 0; i < n; ++i) weight[i] = 0;
-        for (int i = 0; i < k; ++i) weight[index[i]] = w[i];
+/// The flat through m + 1 points, where it is nearest to the origin: weights of the points; false if they span less than it.
+template <int m> bool nearest_of_flat(const V3* const* p, double* w) {
+    // minimise |p0 + sum x_j e_j|: Gram matrix of the edges, solved by elimination
+    double G[m][m + 1];
+    V3 edge[m];
+    for (int i = 0; i < m; ++i) edge[i] = *p[i + 1] - *p[0];
+    for (int i = 0; i < m; ++i) {
+        for (int j = 0; j < m; ++j) G[i][j] = dot(edge[i], edge[j]);
+        G[i][m] = -dot(edge[i], *p[0]);
     }
-    return nearest;
+    for (int c = 0; c < m; ++c) {
+        if (!(std::fabs(G[c][c]) > 1e-30)) return false;
+        for (int r = 0; r < m; ++r) {
+            if (r == c) continue;
+            const double f = G[r][c] / G[c][c];
+            for (int j = c; j <= m; ++j) G[r][j] -= f * G[c][j];
+        }
+    }
+    w[0] = 1;
+    for (int i = 0; i < m; ++i) w[i + 1] = G[i][m] / G[i][i], w[0] -= w[i + 1];
+    return true;
 }
+/// Up to four points, and the place in their hull that is nearest to the origin; each bears it with its weight.
+struct Simplex {
+    V3 point[4], nearest{0, 0, 0};
+    int from_a[4], from_b[4], n = 0;  // whose corners made each
+    double weight[4];
+
+    /// Takes one more point, and drops those that do not bear the nearest place; false if it comes no nearer. Faces with
+    /// the new point are tried, the smallest first, until no other point is farther towards the origin than the face.
+    bool add(const V3& p, int a = 0, int b = 0) {
+        point[n] = p, from_a[n] = a, from_b[n] = b;
+        double best = n > 0 ? dot(nearest, nearest) : INFINITY;
+        int kept = 0, index[4];
+        for (int set = 0; set < 1 << n; ++set) {
+            const V3* corner[4];
+            int at[4], k = 0;
+            for (int i = 0; i < n; ++i)
+                if (set >> i & 1) at[k] = i, corner[k++] = point + i;
+            at[k] = n, corner[k++] = point + n;
+            double w[4] = {1};
+            if (k == 2 ? !nearest_of_flat<1>(corner, w) : k == 3 ? !nearest_of_flat<2>(corner, w) : k == 4 && !nearest_of_flat<3>(corner, w)) continue;
+            bool inside = true;
+            V3 x{0, 0, 0};
+            for (int i = 0; i < k; ++i) inside &= w[i] >= 0 && w[i] <= 1, x += *corner[i] * w[i];
+            const double d = dot(x, x);
+            if (!inside || !(d < best)) continue;
+            best = d, nearest = x, kept = 0;
+            for (int i = 0; i < k; ++i)
+                if (w[i] > 0) index[kept] = at[i], weight[kept++] = w[i];
+            bool last = true;
+            for (int i = 0; i < n; ++i) last &= (set >> i & 1) || dot(x, point[i]) >= d;
+            if (last) break;
+        }
+        for (int i = 0; i < kept; ++i) point[i] = point[index[i]], from_a[i] = from_a[index[i]], from_b[i] = from_b[index[i]];
+        if (kept > 0) n = kept;
+        return kept > 0;
+    }
+};
 
 struct Nearest { double distance; V3 on_a, on_b; };
 /// Gilbert, Johnson and Keerthi: nearest points of two hulls; distance 0 when they overlap.
 inline Nearest nearest_points(const Vec<V3>& A, const Vec<V3>& B) {
-    V3 simplex[4];
-    int from_a[4] = {0}, from_b[4] = {0}, n = 1;
-    double weight[4] = {1, 0, 0, 0};
-    simplex[0] = A[0] - B[0];
-    V3 x = simplex[0];
+    Simplex simplex;
+    simplex.add(A[0] - B[0]);
     for (int iteration = 0; iteration < 64; ++iteration) {
+        const V3 x = simplex.nearest;
         const double d2 = dot(x, x);
-        if (d2 < 1e-24) return {0, A[0], A[0]};
+        if (d2 < 1e-24 || simplex.n == 4) return {0, A[0], A[0]};
         const int a = farthest(A, -x), b = farthest(B, x);
         const V3 s = A[static_cast<std::size_t>(a)] - B[static_cast<std::size_t>(b)];
         if (d2 - dot(x, s) <= 1e-12 * d2) break;  // no corner is nearer along x
         bool known = false;
-        for (int i = 0; i < n; ++i) known |= from_a[i] == a && from_b[i] == b;
-        if (known || n == 4) break;
-        simplex[n] = s, from_a[n] = a, from_b[n] = b, ++n;
-        x = nearest_of_simplex(simplex, n, weight);
-        int kept = 0;
-        for (int i = 0; i < n; ++i) {
-            if (weight[i] == 0) continue;
-            simplex[kept] = simplex[i], from_a[kept] = from_a[i], from_b[kept] = from_b[i], weight[kept] = weight[i], ++kept;
-        }
-        n = kept;
-        if (n == 4) return {0, A[0], A[0]};
+        for (int i = 0; i < simplex.n; ++i) known |= simplex.from_a[i] == a && simplex.from_b[i] == b;
+        if (known || !simplex.add(s, a, b)) break;
     }
-    Nearest r{norm(x), {0, 0, 0}, {0, 0, 0}};
-    for (int i = 0; i < n; ++i) r.on_a += A[static_cast<std::size_t>(from_a[i])] * weight[i], r.on_b += B[static_cast<std::size_t>(from_b[i])] * weight[i];
+    Nearest r{norm(simplex.nearest), {0, 0, 0}, {0, 0, 0}};
+    for (int i = 0; i < simplex.n; ++i)
+        r.on_a += A[static_cast<std::size_t>(simplex.from_a[i])] * simplex.weight[i], r.on_b += B[static_cast<std::size_t>(simplex.from_b[i])] * simplex.weight[i];
     return r;
 }
 
@@ -165,20 +169,13 @@ inline V3 nearest_direction(const Solid& a, const Placement<double>& Xa, const V
     V3 middle{0, 0, 0};
     for (const V3& p : A) middle += p * (share / static_cast<double>(A.size()));
     for (const V3& p : B) middle += p * (-share / static_cast<double>(B.size()));
-    V3 simplex[4], x = A[0] - B[0];
-    double weight[4];
-    for (int n = 0, iteration = 0; iteration < 64 && dot(x, x) > 1e-20; ++iteration) {
+    Simplex simplex;
+    V3 x = A[0] - B[0];
+    for (int iteration = 0; iteration < 64 && dot(x, x) > 1e-20 && simplex.n < 4; ++iteration) {
         const V3 s = (farthest_place(a, Xa, A, -x) - farthest_place(b, Xb, B, x)) * (1 - share) + middle;
         const double d2 = dot(x, x);
-        if (n > 0 && d2 - dot(x, s) <= 1e-14 * d2) return x * (1 / std::sqrt(d2));
-        simplex[n++] = s;
-        x = nearest_of_simplex(simplex, n, weight);
-        int kept = 0;
-        for (int i = 0; i < n; ++i)
-            if (weight[i] > 0) simplex[kept++] = simplex[i];
-        n = kept;
-        if (n == 4) break;
-        if (iteration > 8 && dot(x, x) >= d2) return x * (1 / norm(x));  // rounding
+        if ((simplex.n > 0 && d2 - dot(x, s) <= 1e-14 * d2) || !simplex.add(s)) return x * (1 / std::sqrt(d2));
+        x = simplex.nearest;
     }
     const double length = norm(x);
     return length > 1e-9 ? x * (1 / length) : V3{0, 0, 0};
