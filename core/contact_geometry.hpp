@@ -136,8 +136,21 @@ struct Simplex {
 };
 
 struct Nearest { double distance; V3 on_a, on_b; };
+/// Of the segments from a to a + u and from b to b + v, which may be points or parallel: along both lines, then along each
+/// from the place on the other.
+inline Nearest nearest_of_segments(const V3& a, const V3& u, const V3& b, const V3& v) {
+    const V3 w = a - b;
+    const double uu = dot(u, u), uv = dot(u, v), vv = dot(v, v), uw = dot(u, w), vw = dot(v, w);
+    auto share = [](double part, double whole) { return whole > 0 ? smaller(1, larger(0, part / whole)) : 0.0; };
+    double s = share(uv * vw - vv * uw, uu * vv - uv * uv);
+    const double t = share(uv * s + vw, vv);
+    s = share(uv * t - uw, uu);
+    const V3 on_a = a + u * s, on_b = b + v * t;
+    return {norm(on_a - on_b), on_a, on_b};
+}
 /// Gilbert, Johnson and Keerthi: nearest points of two hulls; distance 0 when they overlap.
 inline Nearest nearest_points(const Vec<V3>& A, const Vec<V3>& B) {
+    if (A.size() <= 2 && B.size() <= 2) return nearest_of_segments(A[0], A.back() - A[0], B[0], B.back() - B[0]);
     Simplex simplex;
     simplex.add(A[0] - B[0]);
     for (int iteration = 0; iteration < 64; ++iteration) {
