@@ -116,26 +116,28 @@ public:
     /// Where two solids touch in one point: that point and its normal as they are at X, a little later.
     void follow(const Placement<double>* X) {
         std::fill(moved_.begin(), moved_.end(), 0);
-        for (Found& f : found) {
-            const int pair = f.key - pair_key_;
-            if (pair < 0 || !f.touches) continue;
-            int points = 0;
-            for (const Found& g : found) points += g.key == f.key && g.touches;
-            if (points > 1) continue;
-            const Separation s = separation(static_cast<std::size_t>(pair), X);
-            meet(static_cast<std::size_t>(pair), X, s);
-            const Vec3<double> n = normal_at(f, X);
-            if (meetings_.empty()) continue;
-            const Meeting& m = *std::min_element(meetings_.begin(), meetings_.end(), [](const Meeting& one, const Meeting& other) { return one.gap < other.gap; });
-            const Vec3<double> before = place(X[f.a], f.local);
-            const double turned = norm(s.normal - n), moved = norm(m.at - surface_point(f, n, X)), start = f.gap;
-            if (turned > jumps || moved > jumps_by || (turned < stays && moved < stays)) continue;
-            f = found_at(static_cast<std::size_t>(pair), X, s, m);
-            f.middle = f.gap, f.gap = start, f.touches = true, f.moved = place(X[f.a], f.local) - before;
+        for (auto first = found.begin(), next = first; first != found.end(); first = next) {  // points of a pair stand together
+            const int key = first->key;
+            next = std::find_if(first, found.end(), [key](const Found& f) { return f.key != key; });
+            auto touches = [](const Found& f) { return f.touches; };
+            if (key >= pair_key_ && std::count_if(first, next, touches) == 1) follow(*std::find_if(first, next, touches), X);
         }
     }
 
 private:
+    void follow(Found& f, const Placement<double>* X) {
+        const auto pair = static_cast<std::size_t>(f.key - pair_key_);
+        const Separation s = separation(pair, X);
+        meet(pair, X, s);
+        const Vec<Meeting>& points = meetings_.found;
+        if (points.empty()) return;
+        const Vec3<double> n = normal_at(f, X), before = place(X[f.a], f.local);
+        const Meeting& m = *std::min_element(points.begin(), points.end(), [](const Meeting& one, const Meeting& other) { return one.gap < other.gap; });
+        const double turned = norm(s.normal - n), moved = norm(m.at - surface_point(f, n, X)), start = f.gap;
+        if (turned > jumps || moved > jumps_by || (turned < stays && moved < stays)) return;
+        f = found_at(pair, X, s, m);
+        f.middle = f.gap, f.gap = start, f.touches = true, f.moved = place(X[f.a], f.local) - before;
+    }
     static constexpr double jumps = 0.1, jumps_by = 0.05, stays = 1e-7;  // [rad], [m], both: another feature; a corner on a face
     static const Placement<double>& world() {
         static const Placement<double> X{{1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, 0}};
@@ -240,7 +242,7 @@ private:
         least = s.distance, apart_[index] = s.normal;
         if (s.distance > margin) return;
         meet(index, X, s);
-        for (const Meeting& m : meetings_)
+        for (const Meeting& m : meetings_.found)
             if (m.gap <= margin) found.push_back(found_at(index, X, s, m));
     }
     static const Placement<double>& place_of(const Solid& s, const Placement<double>* X) { return s.body < 0 ? world() : X[s.body]; }
@@ -280,9 +282,8 @@ private:
     }
     void meet(std::size_t index, const Placement<double>* X, const Separation& s) {
         const SolidPair& pair = scene_.pairs[index];
-        meetings_.clear();
         face_each_other(pair, X, s.normal);
-        meetings(corners(pair.a, X), scene_.solids[static_cast<std::size_t>(pair.a)].radius, corners(pair.b, X), scene_.solids[static_cast<std::size_t>(pair.b)].radius, s.normal, feature_depth, meetings_);
+        meetings_.find(corners(pair.a, X), scene_.solids[static_cast<std::size_t>(pair.a)].radius, corners(pair.b, X), scene_.solids[static_cast<std::size_t>(pair.b)].radius, s.normal, feature_depth);
     }
     Found found_at(std::size_t index, const Placement<double>* X, const Separation& s, const Meeting& m) const {
         const SolidPair& pair = scene_.pairs[index];
@@ -319,7 +320,7 @@ private:
     Vec<Vec<Vec3<double>>> place_in_world_;
     Vec<char> moved_;
     Vec<Vec3<double>> apart_;  // of each pair: the normal when last seen, zero before
-    Vec<Meeting> meetings_;
+    Meetings meetings_;
     static constexpr double hardly_inside = 1e-4;  // [m]
     Vec<double> top_;  // of each height field
     Vec<SolidOverField> over_fields_;

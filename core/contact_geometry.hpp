@@ -231,109 +231,117 @@ inline Separation best_axis(const Solid& a, const Placement<double>& Xa, const V
     return best;
 }
 
-/// Corners within `depth` of the lowest along d, ordered as a polygon about d (or the two ends of an edge, or one).
-inline void feature(const Vec<V3>& P, const V3& d, double depth, Vec<V3>& out) {
-    double low = INFINITY;
-    for (const V3& p : P) low = smaller(low, dot(p, d));
-    out.clear();
-    for (const V3& p : P)
-        if (dot(p, d) <= low + depth) out.push_back(p);
-    const V3 e = std::fabs(d.x) < 0.6 ? V3{1, 0, 0} : V3{0, 1, 0};
-    V3 t = cross(d, e);
-    t = t * (1 / norm(t));
-    const V3 u = cross(d, t);
-    if (out.size() < 3) return;
-    // convex hull in the plane across d (Andrew's monotone chain)
-    auto x = [&](const V3& p) { return dot(p, t); };
-    auto y = [&](const V3& p) { return dot(p, u); };
-    std::sort(out.begin(), out.end(), [&](const V3& a, const V3& b) { return x(a) < x(b) || (x(a) == x(b) && y(a) < y(b)); });
-    Vec<V3> hull(2 * out.size());
-    std::size_t k = 0;
-    auto turn = [&](const V3& o, const V3& a, const V3& b) { return (x(a) - x(o)) * (y(b) - y(o)) - (y(a) - y(o)) * (x(b) - x(o)); };
-    for (std::size_t i = 0; i < out.size(); ++i) {
-        while (k >= 2 && turn(hull[k - 2], hull[k - 1], out[i]) <= 1e-12) --k;
-        hull[k++] = out[i];
-    }
-    const std::size_t lower = k + 1;
-    for (std::size_t i = out.size() - 1; i-- > 0;) {
-        while (k >= lower && turn(hull[k - 2], hull[k - 1], out[i]) <= 1e-12) --k;
-        hull[k++] = out[i];
-    }
-    hull.resize(k > 1 ? k - 1 : k);
-    out = hull;
-}
-
-/// Cuts the polygon (or segment, or point) `subject` by the sides of the polygon `window`, both seen along n.
-inline void clip(Vec<V3>& subject, const Vec<V3>& window, const V3& n) {
-    Vec<V3> next;
-    double area = 0;
-    for (std::size_t i = 0; i < window.size(); ++i) area += dot(n, cross(window[i], window[(i + 1) % window.size()]));
-    const double sign = area < 0 ? -1 : 1;
-    for (std::size_t i = 0; i < window.size() && !subject.empty(); ++i) {
-        const V3 a = window[i], edge = window[(i + 1) % window.size()] - a;
-        const V3 inward = cross(n, edge) * (sign / larger(1e-300, norm(edge)));
-        next.clear();
-        const std::size_t m = subject.size();
-        for (std::size_t j = 0; j < m; ++j) {
-            const V3 &p = subject[j], &q = subject[(j + 1) % m];
-            const double dp = dot(inward, p - a), dq = dot(inward, q - a);
-            if (dp >= -1e-9) next.push_back(p);
-            if (m > 1 && !(m == 2 && j == 1) && ((dp > 1e-9 && dq < -1e-9) || (dp < -1e-9 && dq > 1e-9))) next.push_back(p + (q - p) * (dp / (dp - dq)));
-        }
-        subject = next;
-    }
-}
-
 /// Where two solids meet along the normal n (from B to A): points on A's surface with their distances from B.
 struct Meeting { V3 at; double gap; };
-inline void meetings(const Vec<V3>& A, double ra, const Vec<V3>& B, double rb, const V3& n, double depth, Vec<Meeting>& out) {
-    Vec<V3> fa, fb;
-    feature(A, n, depth, fa), feature(B, -n, depth, fb);
-    double top = -INFINITY, bottom = INFINITY;
-    for (const V3& p : fb) top = larger(top, dot(p, n));
-    for (const V3& p : fa) bottom = smaller(bottom, dot(p, n));
-    top += rb, bottom -= ra;
-    auto add = [&](const V3& p, double gap) { out.push_back({p, gap}); };
-    if (fb.size() >= 3) {
-        Vec<V3> s = fa;
-        clip(s, fb, n);
-        for (const V3& p : s) add(p - n * ra, dot(p, n) - ra - top);
-        if (!s.empty()) return;
-    }
-    if (fa.size() >= 3) {
-        Vec<V3> s = fb;
-        clip(s, fa, n);
-        for (const V3& p : s) add(p + n * (rb + bottom - dot(p, n) - rb), bottom - dot(p, n) - rb);
-        if (!s.empty()) return;
-    }
-    if (fa.size() == 2 && fb.size() == 2) {
-        const V3 ea = fa[1] - fa[0], eb = fb[1] - fb[0];
-        const V3 across_n = cross(ea, eb);
-        const double sine = norm(across_n) / larger(1e-300, norm(ea) * norm(eb));
-        if (sine < 0.05) {  // side by side: the ends of what they share
-            const double la = dot(ea, ea);
-            double s0 = dot(fb[0] - fa[0], ea) / la, s1 = dot(fb[1] - fa[0], ea) / la;
-            if (s0 > s1) std::swap(s0, s1);
-            s0 = larger(0, s0), s1 = smaller(1, s1);
-            if (s0 <= s1) {
-                for (double s : {s0, s1}) {
-                    const V3 p = fa[0] + ea * s, c = fb[0] + eb * smaller(1, larger(0, dot(p - fb[0], eb) / dot(eb, eb)));
-                    add(p - n * ra, dot(p - c, n) - ra - rb);
+class Meetings {
+public:
+    Vec<Meeting> found;
+    /// Of corners, and the radii of the balls about them; those within `depth` of the first along n belong to what meets.
+    void find(const Vec<V3>& A, double ra, const Vec<V3>& B, double rb, const V3& n, double depth) {
+        found.clear();
+        feature(A, n, depth, fa_), feature(B, -n, depth, fb_);
+        double top = -INFINITY, bottom = INFINITY;
+        for (const V3& p : fb_) top = larger(top, dot(p, n));
+        for (const V3& p : fa_) bottom = smaller(bottom, dot(p, n));
+        top += rb, bottom -= ra;
+        auto add = [&](const V3& p, double gap) { found.push_back({p, gap}); };
+        if (fb_.size() >= 3) {
+            shared_ = fa_;
+            clip(shared_, fb_, n);
+            for (const V3& p : shared_) add(p - n * ra, dot(p, n) - ra - top);
+            if (!shared_.empty()) return;
+        }
+        if (fa_.size() >= 3) {
+            shared_ = fb_;
+            clip(shared_, fa_, n);
+            for (const V3& p : shared_) add(p + n * (rb + bottom - dot(p, n) - rb), bottom - dot(p, n) - rb);
+            if (!shared_.empty()) return;
+        }
+        if (fa_.size() == 2 && fb_.size() == 2) {
+            const V3 ea = fa_[1] - fa_[0], eb = fb_[1] - fb_[0];
+            const V3 across_n = cross(ea, eb);
+            const double sine = norm(across_n) / larger(1e-300, norm(ea) * norm(eb));
+            if (sine < 0.05) {  // side by side: the ends of what they share
+                const double la = dot(ea, ea);
+                double s0 = dot(fb_[0] - fa_[0], ea) / la, s1 = dot(fb_[1] - fa_[0], ea) / la;
+                if (s0 > s1) std::swap(s0, s1);
+                s0 = larger(0, s0), s1 = smaller(1, s1);
+                if (s0 <= s1) {
+                    for (double s : {s0, s1}) {
+                        const V3 p = fa_[0] + ea * s, c = fb_[0] + eb * smaller(1, larger(0, dot(p - fb_[0], eb) / dot(eb, eb)));
+                        add(p - n * ra, dot(p - c, n) - ra - rb);
+                    }
+                    return;
                 }
-                return;
             }
         }
+        if (fa_.size() == 2 && fb_.size() == 2) {  // edges that cross: where their lines pass each other, seen along n
+            const V3 ea = fa_[1] - fa_[0], eb = fb_[1] - fb_[0], side = cross(eb, n);
+            const double s = dot(fb_[0] - fa_[0], side) / dot(ea, side);
+            add(fa_[0] + ea * smaller(1, larger(0, s)) - n * ra, bottom - top);
+            return;
+        }
+        if (fa_.empty() || fb_.empty()) return;  // places that are no numbers: the step says so
+        const Nearest near = nearest_points(fa_, fb_);
+        const V3 p = near.distance > 0 ? near.on_a : fa_[0];
+        add(p - n * ra, bottom - top);
     }
-    if (fa.size() == 2 && fb.size() == 2) {  // edges that cross: where their lines pass each other, seen along n
-        const V3 ea = fa[1] - fa[0], eb = fb[1] - fb[0], side = cross(eb, n);
-        const double s = dot(fb[0] - fa[0], side) / dot(ea, side);
-        add(fa[0] + ea * smaller(1, larger(0, s)) - n * ra, bottom - top);
-        return;
+
+private:
+    /// Corners within `depth` of the lowest along d, ordered as a polygon about d (or the two ends of an edge, or one).
+    void feature(const Vec<V3>& P, const V3& d, double depth, Vec<V3>& out) {
+        double low = INFINITY;
+        for (const V3& p : P) low = smaller(low, dot(p, d));
+        out.clear();
+        for (const V3& p : P)
+            if (dot(p, d) <= low + depth) out.push_back(p);
+        if (out.size() < 3) return;
+        const V3 e = std::fabs(d.x) < 0.6 ? V3{1, 0, 0} : V3{0, 1, 0};
+        V3 t = cross(d, e);
+        t = t * (1 / norm(t));
+        const V3 u = cross(d, t);
+        // convex hull in the plane across d (Andrew's monotone chain)
+        flat_.clear();
+        for (const V3& p : out) flat_.push_back({dot(p, t), dot(p, u), p});
+        std::sort(flat_.begin(), flat_.end(), [](const Flat& a, const Flat& b) { return a.x < b.x || (a.x == b.x && a.y < b.y); });
+        hull_.resize(2 * flat_.size());
+        std::size_t k = 0;
+        auto turn = [](const Flat& o, const Flat& a, const Flat& b) { return (a.x - o.x) * (b.y - o.y) - (a.y - o.y) * (b.x - o.x); };
+        for (std::size_t i = 0; i < flat_.size(); ++i) {
+            while (k >= 2 && turn(hull_[k - 2], hull_[k - 1], flat_[i]) <= 1e-12) --k;
+            hull_[k++] = flat_[i];
+        }
+        const std::size_t lower = k + 1;
+        for (std::size_t i = flat_.size() - 1; i-- > 0;) {
+            while (k >= lower && turn(hull_[k - 2], hull_[k - 1], flat_[i]) <= 1e-12) --k;
+            hull_[k++] = flat_[i];
+        }
+        out.clear();
+        for (std::size_t i = 0; i + 1 < k; ++i) out.push_back(hull_[i].corner);
     }
-    if (fa.empty() || fb.empty()) return;  // places that are no numbers: the step says so
-    const Nearest near = nearest_points(fa, fb);
-    const V3 p = near.distance > 0 ? near.on_a : fa[0];
-    add(p - n * ra, bottom - top);
-}
+    /// Cuts the polygon (or segment, or point) `subject` by the sides of the polygon `window`, both seen along n.
+    void clip(Vec<V3>& subject, const Vec<V3>& window, const V3& n) {
+        double area = 0;
+        for (std::size_t i = 0; i < window.size(); ++i) area += dot(n, cross(window[i], window[(i + 1) % window.size()]));
+        const double sign = area < 0 ? -1 : 1;
+        for (std::size_t i = 0; i < window.size() && !subject.empty(); ++i) {
+            const V3 a = window[i], edge = window[(i + 1) % window.size()] - a;
+            const V3 inward = cross(n, edge) * (sign / larger(1e-300, norm(edge)));
+            cut_.clear();
+            const std::size_t m = subject.size();
+            for (std::size_t j = 0; j < m; ++j) {
+                const V3 &p = subject[j], &q = subject[(j + 1) % m];
+                const double dp = dot(inward, p - a), dq = dot(inward, q - a);
+                if (dp >= -1e-9) cut_.push_back(p);
+                if (m > 1 && !(m == 2 && j == 1) && ((dp > 1e-9 && dq < -1e-9) || (dp < -1e-9 && dq > 1e-9))) cut_.push_back(p + (q - p) * (dp / (dp - dq)));
+            }
+            std::swap(subject, cut_);
+        }
+    }
+
+    struct Flat { double x, y; V3 corner; };
+    Vec<Flat> flat_, hull_;
+    Vec<V3> fa_, fb_, shared_, cut_;
+};
 
 UKEMI_END
