@@ -44,13 +44,6 @@ inline void turn_corners(const Solid& s, const Placement<double>& X, const V3& d
         corners.push_back(first + e), corners.push_back(last + e);
     }
 }
-/// A cylinder's axis, or the corners of anything else.
-inline const Vec<V3>& spine(const Solid& s, const Placement<double>& X, const Vec<V3>& corners, Vec<V3>& axis) {
-    if (s.rim_radius <= 0) return corners;
-    axis.resize(2);
-    axis[0] = place(X, s.rim[0]), axis[1] = place(X, s.rim[1]);
-    return axis;
-}
 /// How far a solid reaches along the unit vector d; a cylinder, whatever its corners, as round as it is.
 struct Range { double low, high; };
 inline Range range_along(const Solid& s, const Placement<double>& X, const Vec<V3>& corners, const V3& d) {
@@ -176,9 +169,27 @@ inline V3 farthest_place(const Solid& s, const Placement<double>& X, const Vec<V
     const V3 along = X.R * (s.rim[1] - s.rim[0]), out = d - along * (dot(d, along) / dot(along, along));
     return place(X, s.rim[dot(d, along) > 0]) + out * (s.rim_radius / larger(1e-300, norm(out)));
 }
+/// Nearest points of two solids, of cylinders on their axes.
+inline Nearest nearest_of_axes(const Solid& a, const Placement<double>& Xa, const Vec<V3>& A, const Solid& b, const Placement<double>& Xb, const Vec<V3>& B) {
+    static thread_local Vec<V3> axis_a, axis_b;
+    auto axis = [](const Solid& s, const Placement<double>& X, const Vec<V3>& corners, Vec<V3>& ends) -> const Vec<V3>& {
+        if (s.rim_radius <= 0) return corners;
+        ends.resize(2);
+        ends[0] = place(X, s.rim[0]), ends[1] = place(X, s.rim[1]);
+        return ends;
+    };
+    return nearest_points(axis(a, Xa, A, axis_a), axis(b, Xb, B, axis_b));
+}
 /// The direction from b to a between their nearest places, both drawn by `share` towards their middles (so small, what just
 /// overlaps is apart, and the same faces, edges and rims are nearest); zero where they still overlap.
 inline V3 nearest_direction(const Solid& a, const Placement<double>& Xa, const Vec<V3>& A, const Solid& b, const Placement<double>& Xb, const Vec<V3>& B, double share) {
+    const double rims = a.rim_radius + b.rim_radius;
+    if (share == 0 && rims > 0) {  // where axes are nearest between their ends, so are the sides about them
+        const Nearest near = nearest_of_axes(a, Xa, A, b, Xb, B);
+        const V3 d = near.on_a - near.on_b;
+        auto beside = [&](const Solid& s, const Placement<double>& X) { return s.rim_radius <= 0 || std::fabs(dot(d, X.R * (s.rim[1] - s.rim[0]))) <= 1e-12 * near.distance * norm(s.rim[1] - s.rim[0]); };
+        if (near.distance > rims + 1e-9 && beside(a, Xa) && beside(b, Xb)) return d * (1 / near.distance);
+    }
     V3 middle{0, 0, 0};
     for (const V3& p : A) middle += p * (share / static_cast<double>(A.size()));
     for (const V3& p : B) middle += p * (-share / static_cast<double>(B.size()));
@@ -209,8 +220,7 @@ inline Separation best_axis(const Solid& a, const Placement<double>& Xa, const V
     for (const V3& n : a.faces) consider(Xa.R * n, 1e-9);
     const bool rims = a.rim_radius > 0 || b.rim_radius > 0;
     if (rims) {  // the round side of a cylinder, from its axis
-        static thread_local Vec<V3> axis_a, axis_b;
-        const Nearest near = nearest_points(spine(a, Xa, A, axis_a), spine(b, Xb, B, axis_b));
+        const Nearest near = nearest_of_axes(a, Xa, A, b, Xb, B);
         if (near.distance > 1e-9) consider((near.on_a - near.on_b) * (1 / near.distance), 1e-9);
     }
     auto many_edges = [](const Solid& s) { return !s.faces.empty() && s.edges.empty(); };
