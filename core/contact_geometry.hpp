@@ -166,7 +166,9 @@ inline Nearest nearest_points(const Vec<V3>& A, const Vec<V3>& B) {
 /// The corner of a solid farthest along d; of a cylinder the place on its rim.
 inline V3 farthest_place(const Solid& s, const Placement<double>& X, const Vec<V3>& corners, const V3& d) {
     if (s.rim_radius <= 0) return corners[static_cast<std::size_t>(farthest(corners, d))];
-    const V3 along = X.R * (s.rim[1] - s.rim[0]), out = d - along * (dot(d, along) / dot(along, along));
+    const V3 along = X.R * (s.rim[1] - s.rim[0]);
+    auto across = [&](const V3& v) { return v - along * (dot(v, along) / dot(along, along)); };
+    const V3 out = across(across(d));  // twice: what is left of a d along the axis is rounding, and would lead off the end
     return place(X, s.rim[dot(d, along) > 0]) + out * (s.rim_radius / larger(1e-300, norm(out)));
 }
 /// Nearest points of two solids, of cylinders on their axes.

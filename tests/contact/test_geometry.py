@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 from tests.problems.bodies import loose
 
 import ukemi as uk
 from ukemi.contact.reports import Contact
 from ukemi.contact.terrain import Terrain
+from ukemi.model.arrays import Array
 from ukemi.model.shapes import Shape
 
 QUARTER = np.sqrt(0.5)
@@ -104,6 +109,63 @@ def test_two_spheres(apart: float) -> None:
     assert np.allclose(contact.normal, sign * direction, atol=1e-9)
     assert contact.gap == pytest.approx(apart, abs=2e-5)
     assert np.linalg.norm(contact.points[0]) == pytest.approx(0.2, abs=2e-4)
+
+
+def penetration(shapes: Sequence[Shape], middles: Sequence[Array], turns: Sequence[Rotation]) -> float:
+    world = uk.World((0, 0, 0))
+    world.collisions = True
+    for name, shape, at, turn in zip("ab", shapes, middles, turns, strict=True):
+        builder = uk.Builder(name)
+        builder.link("body", joint=uk.Free(), mass=1.0, shapes=[shape])
+        world.add(builder.build(), name=name, q=(*at, *turn.as_quat(scalar_first=True)))
+    return world.scene().engine.look(world.q, world.v)
+
+
+def rods_apart(ends: Array) -> float:
+    """Distance of two segments: of an end from the other one, or of their lines where these are nearest between the ends."""
+    (a, a_end), (b, b_end) = ends
+    u, v = a_end - a, b_end - b
+
+    def from_segment(p: Array, start: Array, along: Array) -> float:
+        share = np.clip((p - start) @ along / max(along @ along, 1e-300), 0, 1)
+        return float(np.linalg.norm(start + share * along - p))
+
+    least = [from_segment(p, b, v) for p in (a, a_end)] + [from_segment(p, a, u) for p in (b, b_end)]
+    s, t = np.linalg.lstsq(np.stack((u, -v), axis=1), b - a)[0]
+    if 0 <= s <= 1 and 0 <= t <= 1:
+        least.append(float(np.linalg.norm(a + s * u - b - t * v)))
+    return min(least)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from(["any", "parallel", "almost", "in line", "short"]))
+def test_distance_of_two_capsules(seed: int, how: str) -> None:
+    rng = np.random.default_rng(seed)
+    length = rng.uniform(0.1, 0.5, 2) * (1, 1e-9 if how == "short" else 1)
+    along = [Rotation.random(random_state=seed + i) for i in (0, 1)]
+    if how in ("parallel", "in line"):
+        along[1] = along[0] * Rotation.from_rotvec((np.pi * (seed % 2), 0, 0))  # or against each other
+    elif how == "almost":
+        along[1] = Rotation.from_rotvec(rng.normal(0, 1e-8, 3)) * along[0]
+    middle = [np.zeros(3), rng.normal(0, 0.2, 3)]
+    if how == "in line":
+        middle[1] = along[0].apply((0, 0, 0.8))
+    half = [r.apply((0, 0, x / 2)) for r, x in zip(along, length, strict=True)]
+    apart = rods_apart(np.array([(m - h, m + h) for m, h in zip(middle, half, strict=True)]))
+    deep = 0.1 * apart
+    capsules = [uk.Capsule((apart + deep) / 2, x) for x in length]
+    assert penetration(capsules, middle, along) == pytest.approx(deep, abs=1e-12)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.integers(0, 10**6))
+def test_a_ball_over_the_end_of_a_cylinder(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    turn = Rotation.random(random_state=seed)
+    across = 0.99 * 0.08 * np.sqrt(rng.uniform()) * np.exp(1j * rng.uniform(0, 2 * np.pi))
+    middle = turn.apply((across.real, across.imag, 0.1 + 0.05 - 1e-3))
+    shapes = [uk.Sphere(0.05), uk.Cylinder(0.08, 0.2)]
+    assert penetration(shapes, [middle, np.zeros(3)], [turn, turn]) == pytest.approx(1e-3, abs=1e-12)
 
 
 def test_spheres_apart_do_not_touch() -> None:
