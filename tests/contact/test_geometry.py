@@ -112,6 +112,7 @@ def test_two_spheres(apart: float) -> None:
 
 
 def penetration(shapes: Sequence[Shape], middles: Sequence[Array], turns: Sequence[Rotation]) -> float:
+    """How deep two loose bodies are in each other."""
     world = uk.World((0, 0, 0))
     world.collisions = True
     for name, shape, at, turn in zip("ab", shapes, middles, turns, strict=True):
@@ -122,7 +123,7 @@ def penetration(shapes: Sequence[Shape], middles: Sequence[Array], turns: Sequen
 
 
 def rods_apart(ends: Array) -> float:
-    """Distance of two segments: of an end from the other one, or of their lines where these are nearest between the ends."""
+    """Distance of two segments: of an end from the other one, or of their lines, if nearest between the ends."""
     (a, a_end), (b, b_end) = ends
     u, v = a_end - a, b_end - b
 

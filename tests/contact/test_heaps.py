@@ -53,6 +53,45 @@ def test_sweep_and_prune_finds_every_pair(seed: int) -> None:
     assert found == near
 
 
+SHAPES = (
+    uk.Sphere(0.1),
+    uk.Capsule(0.06, 0.2),
+    uk.Box((0.2, 0.14, 0.1)),
+    uk.Cylinder(0.08, 0.2),
+    uk.ConvexMesh([(0.15, 0, -0.1), (-0.1, 0.1, -0.1), (-0.1, -0.1, -0.1), (0, 0, 0.15)]),
+)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_what_is_found_does_not_depend_on_what_was(seed: int) -> None:
+    """Solids of all kinds that drift, turn and now and then leap through each other: an engine that has seen all of it
+    and one that has seen nothing find the same contacts."""
+    rng = np.random.default_rng(seed)
+    world, count = uk.World(), 3 * len(SHAPES)
+    world.collisions = True
+    for i in range(count):
+        b = uk.Builder("b").link("b", joint=uk.Free(), mass=1.0, shapes=[SHAPES[i % len(SHAPES)]])
+        world.add(b.build(), f"b{i}")
+    place, turn, near = rng.uniform(-0.25, 0.25, (count, 3)), Rotation.random(count, random_state=seed), 0
+    seen = world.scene()
+    for look in range(40):
+        if look % 10 == 0:
+            speed, spin = rng.normal(0, 2e-3, (2, count, 3))
+        leap = 20 if look % 10 == 9 else 1
+        place, turn = place + leap * speed, Rotation.from_rotvec(leap * spin) * turn
+        q = np.column_stack((place, turn.as_quat(scalar_first=True))).ravel()
+        new = world.scene()
+        for scene in (seen, new):
+            scene.engine.options(0.01, 0.01, 0, False)  # all that is looked at closely counts as contact
+            scene.engine.look(q, world.v)
+        for one, other in zip(seen.contacts(), new.contacts(), strict=True):
+            near += 1
+            assert one.links == other.links
+            assert one.gap == pytest.approx(other.gap, abs=1e-12)
+            assert one.points == pytest.approx(other.points, abs=1e-12)
+    assert near > 40
+
+
 def test_a_crowd_lands_in_one_step() -> None:
     """Sixty balls that reach the ground within one step: it is divided twice, and all of them come to rest on it."""
     rng = np.random.default_rng(0)
