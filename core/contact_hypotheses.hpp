@@ -11,8 +11,8 @@ public:
     bool impact = false;
 
 protected:
-    /// All constraints that the motion allows ([DF03] V-D): what parts on its own is off, what slides on slides.
-    void first_hypothesis(const RowSystem& rows, const Group& g) {
+    /// All constraints that the motion allows ([DF03] V-D): what parts on its own is off, what slides on slides. In a heap it may stop at any time.
+    void first_hypothesis(const RowSystem& rows, const Group& g, bool heap) {
         const double* free = u_free_.data() + g.row;
         if (g.kind == GroupKind::stop) {
             StopState& s = stops[static_cast<std::size_t>(g.index)];
@@ -27,7 +27,7 @@ protected:
             approaches |= normal_velocity(free, c) < c.target;
             fastest = larger(fastest, norm(slip_x(p.u0, c), slip_y(p.u0, c)));
         }
-        for (PatchPoint& c : p.points) c.share = !impact && norm(slip_x(p.u0, c), slip_y(p.u0, c)) > p.stops_below ? 0.5 : 0.0;
+        for (PatchPoint& c : p.points) c.share = !impact && !heap && norm(slip_x(p.u0, c), slip_y(p.u0, c)) > p.stops_below ? 0.5 : 0.0;
         p.free_twist = own_response(rows, g, 5) * p.size * p.size < 1e-10 * (own_response(rows, g, 0) + own_response(rows, g, 1) + own_response(rows, g, 2));
         p.kind = p.shape;
         if (p.kind == Shape2::line) p.i = p.hull[0], p.j = p.hull[1];

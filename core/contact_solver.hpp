@@ -15,6 +15,8 @@ UKEMI_BEGIN
 class ContactSolver : public Hypotheses {
 public:
     double duration = 1;      // of the step whose impulses are asked for
+    bool rough = false;       // what tells the motion of a heap is enough;
+    bool roughly = false;     // the last solution is no more than that
     bool thorough = true;     // else a heap for which Newton's steps find nothing valid is left at that: part of the step is another problem
     Certificate certificate;  // of the last solution
 
@@ -24,7 +26,7 @@ public:
     /// v: velocity without these forces; on return with them. inertia: at this pose, scratch: nv numbers.
     /// `again`: the same rows with another v; hypotheses start from those that held.
     void solve(const Tree& tree, RowSystem& rows, InertiaResponse& inertia, bool again, double* v, double* scratch, StepReport& report, Vec<TraceEntry>* trace) {
-        certificate = {};
+        certificate = {}, roughly = false;
         if (rows.groups.empty()) return;
         ++report.solves;
         if (again) {
@@ -55,8 +57,8 @@ private:
         }
         least_force_ = slow / lightest;
         start_from_memory(rows);
-        for (std::size_t m = 0; m < members_.size() && !again; ++m) first_hypothesis(rows, group(rows, m));
         const bool heap = members_.size() >= large;
+        for (std::size_t m = 0; m < members_.size() && !again; ++m) first_hypothesis(rows, group(rows, m), heap);
         bool by_hypothesis = !heap && trial_and_error(rows, 8 + static_cast<int>(members_.size()), report, trace);
         if (!by_hypothesis) {
             ++report.swept;
@@ -91,10 +93,10 @@ private:
     /// Forces of all points by Newton's steps, over cones, and by Newton's steps with more patience; false if none leads to valid ones.
     bool solve_points(RowSystem& rows, bool again, StepReport& report) {
         auto valid = [&] { return read_forces(rows), certificate_of(rows).holds(); };
-        if (again && newton_.go_on(&report.trials, valid)) return true;
-        if (newton_.solve(again, false, &report.trials, valid) || cones_.solve(false, valid) || newton_.solve(false, true, &report.trials, valid)) return true;
+        if ((roughly = rough)) newton_.solve_roughly(&report.trials);
+        else if ((again && newton_.go_on(&report.trials, valid)) || newton_.solve(false, &report.trials, valid) || cones_.solve(false, valid) || newton_.solve(true, &report.trials, valid)) return true;
         read_forces(rows);
-        return false;
+        return rough;
     }
     /// Forces of all points by the cone problem; what it found is tried as a hypothesis, which is exact to rounding if it holds. Where
     /// not even the forces are valid, Newton's steps try from those of the last step.
@@ -108,7 +110,7 @@ private:
         auto valid = [&] { return read_forces(rows), certificate_of(rows).holds(); };
         if (valid()) return false;
         pose_points(rows, true);
-        if (!newton_.solve(false, true, &report.trials, valid)) cones_.restore(), read_forces(rows);
+        if (!newton_.solve(true, &report.trials, valid)) cones_.restore(), read_forces(rows);
         return false;
     }
     /// Slip is the motion at the end less that of sticking, or with the motion at the start (twice the mean). `first`: what sticks does

@@ -95,25 +95,16 @@ protected:
         if (options.located >= most_parts) return false;
         return std::count_if(detector_.found.begin(), detector_.found.end(), [](const Found& f) { return f.touches; }) >= crowd;
     }
-    /// Marks what will touch within t, see `land`, as its present motion tells, and what might touch then; false if nothing will.
-    bool expect_landings(double t, const double* q, const double* v) {
+    /// Marks what has to slow down within t, see Stepper::landing_speed, or might have to.
+    void expect_landings(double t, const double* q, const double* v) {
         find_motions(q, v);
-        const auto end = [&](const Found& f) { return f.gap + t * speed_of(f, motions_.data(), poses_.data()); };
-        const auto stop_end = [&](std::size_t i) {
-            const Stop& s = scene_.stops[i / 2];
-            return i % 2 ? s.upper - q[s.iq] - t * v[s.iv] : q[s.iq] - s.lower + t * v[s.iv];
-        };
-        const auto may = [&](const Found& f) { return !f.touches && !(f.material.restitution > 0); };
-        const auto stop_may = [&](std::size_t i) { return !stop_touched_[i] && !(scene_.stops[i / 2].restitution > 0); };
-        bool any = false;
-        for (const Found& f : detector_.found) any |= may(f) && end(f) <= -options.accept;
-        for (std::size_t i = 0; i < stop_touched_.size(); ++i) any |= stop_may(i) && stop_end(i) <= -stop_reach;
-        if (!any) return false;
+        const auto soon = [&](double gap, double speed) { return gap + t * (1.5 * speed - change_of_speed) < 0; };
         for (Found& f : detector_.found)
-            if (may(f) && end(f) <= t * change_of_speed) f.touches = true, detector_.touched[static_cast<std::size_t>(f.key)] = 1;
-        for (std::size_t i = 0; i < stop_touched_.size(); ++i)
-            if (stop_may(i) && stop_end(i) <= t * change_of_speed) stop_touched_[i] = true;
-        return true;
+            if (!f.touches && !(f.material.restitution > 0) && soon(f.gap, speed_of(f, motions_.data(), poses_.data()))) f.touches = true, detector_.touched[static_cast<std::size_t>(f.key)] = 1;
+        for (std::size_t i = 0; i < stop_touched_.size(); ++i) {
+            const Stop& s = scene_.stops[i / 2];
+            if (!stop_touched_[i] && !(s.restitution > 0)) stop_touched_[i] = i % 2 ? soon(s.upper - q[s.iq], -v[s.iv]) : soon(q[s.iq] - s.lower, v[s.iv]);
+        }
     }
     /// What touches before the step ends at q, without a touch-down of its own: an impact at the start slows it down so that it
     /// arrives when the step ends, where it is met at the next one's start. True if all that touches may do so.

@@ -159,13 +159,13 @@ def test_an_impact_of_a_large_island_is_the_nearest_motion(seed: int) -> None:
     for row, (i, j) in zip(J, pairs, strict=True):
         normal = (grid[i] - grid[j]) / (2 * radius)
         row[3 * i : 3 * i + 3], row[3 * j : 3 * j + 3] = normal, -normal
-    sim = uk.Simulation(world, 1e-6)
+    sim = uk.Simulation(world, 1e-7)
     sim.step()
     assert sim.report.certificate.valid
     assert sim.report.swept > 0
     after = v.ravel() + J.T @ nnls(J.T, -v.ravel())[0]
     motion = world.v.reshape(27, 6)[:, :3].ravel()
-    assert motion == pytest.approx(after, abs=1e-5)  # m/s: normals turn by 1e-5 in the step
+    assert motion == pytest.approx(after, abs=1e-5)  # m/s: normals turn by 1e-6 in the step, light contacts may be left so fast
 
 
 def test_momentum_of_a_large_island() -> None:
