@@ -126,6 +126,75 @@ def test_what_rebounds_is_located_in_a_crowd_too() -> None:
         assert rise == pytest.approx(e**2 * drop[i], rel=1e-2)
 
 
+def among_resting_balls(model: uk.Model, q: Array, restitution: float = 0.0) -> uk.World:
+    """Twenty-five balls at rest on the ground make a crowd; and something else."""
+    world = balls(np.array([(0.3 * i, 0.3 * j, 0.1) for i in range(5) for j in range(5)]), 0.1, restitution)
+    world.add(model, "guest", q=q)
+    return world
+
+
+@pytest.mark.parametrize("height", np.linspace(0.05, 0.052, 5))  # at another moment of the step each
+def test_in_a_crowd_a_ball_lands_at_rest(height: float) -> None:
+    """No impact, no touch-down: it is slowed down within two steps, so that it is at rest when it arrives."""
+    ball = uk.Builder("ball").link("ball", joint=uk.Free(), mass=1.0, shapes=[uk.Sphere(0.1)]).build()
+    world = among_resting_balls(ball, np.array((-0.5, 0, 0.1 + height, 1, 0, 0, 0)))
+    sim = uk.Simulation(world, 2e-3)
+    speed, energy = [], [world.energy()]
+    for _ in range(70):
+        sim.step()
+        speed.append(-world.v[-4])
+        energy.append(world.energy())
+        assert sim.report.certificate.valid
+        assert sim.report.impacts == sim.report.splits == 0
+        assert world.q[-5] > 0.1 - 1e-6
+    slower = np.flatnonzero(np.diff(speed) < -1e-9)
+    assert max(speed) == pytest.approx(
+        np.sqrt(2 * G * height), abs=1.5 * G * 2e-3
+    )  # slowed down at most 1.5 steps early
+    assert len(slower) <= 2
+    assert slower[-1] - slower[0] <= 1
+    assert np.abs(speed[slower[-1] + 1 :]).max() < 1e-4  # m/s: it arrives within 10 um
+    assert np.diff(energy).max() < 1e-9
+
+
+def test_in_a_crowd_a_joint_stops_at_its_stop() -> None:
+    """Exactly there, and without an impact: the last two steps before it slow it down."""
+    b = uk.Builder("arm")
+    b.link(
+        "arm",
+        parent="world",
+        joint=uk.Revolute((0, 1, 0), limits=(-3, 0.5)),
+        at=uk.Pose((-1, 0, 2)),
+        mass=1.0,
+        com=(0, 0, -0.3),
+    )
+    world = among_resting_balls(b.build(), np.array([-1.5]))
+    sim = uk.Simulation(world, 2e-3)
+    angles, speeds = [], []
+    for _ in range(400):
+        sim.step()
+        angles.append(world.q[-1])
+        speeds.append(world.v[-1])
+        assert sim.report.certificate.valid
+        assert sim.report.impacts == 0
+    assert max(speeds) > 3
+    assert max(angles) == pytest.approx(0.5, abs=1e-9)
+    assert max(angles) <= 0.5 + 1e-12
+    at = int(np.argmax(np.array(angles) > 0.5 - 1e-9))
+    assert abs(speeds[at]) < 1e-9  # no rebound: from here it swings back by its weight alone
+    assert speeds[at + 1] < 0
+
+
+def test_in_a_crowd_what_rebounds_rebounds() -> None:
+    ball = uk.Builder("ball").link("ball", joint=uk.Free(), mass=1.0, shapes=[uk.Sphere(0.1)]).build()
+    drop, e = 0.2, 0.6
+    world = among_resting_balls(ball, np.array((-0.5, 0, 0.1 + drop, 1, 0, 0, 0)), e)
+    recording = uk.Simulation(world, 1e-3).run(0.45)
+    height = recording.q[:, -5] - 0.1
+    down = int(np.argmin(height > 1e-3))
+    assert height[down:].max() == pytest.approx(e**2 * drop, rel=1e-2)
+
+
 def test_a_large_island_is_certified() -> None:
     """Columns of balls that lean on each other and fall over: up to a hundred contacts feel each other."""
     world = balls(pile(30), 0.1)
@@ -165,7 +234,9 @@ def test_an_impact_of_a_large_island_is_the_nearest_motion(seed: int) -> None:
     assert sim.report.swept > 0
     after = v.ravel() + J.T @ nnls(J.T, -v.ravel())[0]
     motion = world.v.reshape(27, 6)[:, :3].ravel()
-    assert motion == pytest.approx(after, abs=1e-5)  # m/s: normals turn by 1e-6 in the step, light contacts may be left so fast
+    assert motion == pytest.approx(
+        after, abs=1e-5
+    )  # m/s: normals turn by 1e-6 in the step, light contacts may be left so fast
 
 
 def test_momentum_of_a_large_island() -> None:
