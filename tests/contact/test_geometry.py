@@ -128,7 +128,7 @@ def rods_apart(ends: Array) -> float:
     u, v = a_end - a, b_end - b
 
     def from_segment(p: Array, start: Array, along: Array) -> float:
-        share = np.clip((p - start) @ along / max(along @ along, 1e-300), 0, 1)
+        share = np.clip((p - start) @ along / np.maximum(along @ along, 1e-300), 0, 1)
         return float(np.linalg.norm(start + share * along - p))
 
     least = [from_segment(p, b, v) for p in (a, a_end)] + [from_segment(p, a, u) for p in (b, b_end)]
