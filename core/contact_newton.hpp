@@ -73,7 +73,7 @@ private:
     static constexpr double even = 3, more_even = 10;  // how motion weighs against force; by turns, where steps get short
     static constexpr double softest = 1e2, soft = 1e3, stiffest = 1e5, stiffer = 30;  // of what holds, times its own response: at least, at first, at most
     static constexpr double most_creep = 3e-4, least_creep = 3e-5, less_creep = 0.3;  // [m/s]: what sticks may creep in a step, at first and at last
-    static constexpr double settled = 1e-6, mostly = 0.5;  // change of the forces, as a share of the largest
+    static constexpr double settled = 1e-6, mostly = 0.1;  // change of the forces, as a share of the largest
     static constexpr double short_step = 0.3, shortest_step = 1e-3;
     static constexpr int remembered = 3;          // steps that may lead away from where the first of them began
 

@@ -110,8 +110,7 @@ public:
 private:
     static constexpr double push_out = 0.1;     // share of a penetration that a step takes back,
     static constexpr double push_out_time = 1e-3;  // or that this time does, when steps are shorter [s]
-    static constexpr double negligible = 1e-7;  // change of velocity products [1/s^2] that a second pass would correct: 1e-10 of g in a step
-    static constexpr double heap_agrees = 0.2;  // share of the change that velocity products of a heap may be behind: at 10 rad/s and 2 ms they then lack 0.4 % of it
+    static constexpr double negligible = 1e-8;  // change of velocity products [1/s^2] that a second pass would correct: a billionth of g
     static constexpr int most_passes = 7;       // more than two where the second finds contacts that do something else
     static constexpr int most_bends = 8;        // corrections of a step that ends beyond a limit on several freedoms
     static constexpr double most_halves = 32;   // a step whose contacts have no valid solution, or none that its own velocity products lead to, is halved, down to this share
@@ -187,8 +186,7 @@ private:
                 heap = true;
                 continue;
             }
-            const double enough = heap ? heap_agrees : expectation_.same_enough(pass);
-            passes_agree_ = speed * change < negligible || other < enough * change;  // velocity products hardly change
+            passes_agree_ = speed * change < negligible || other < expectation_.same_enough(pass) * change;  // velocity products hardly change
             predictable_ = !heap || speed * change < negligible;
             if (passes_agree_ && (pass >= most_passes - 3 || !rest())) break;
             if (expectation_.any() && other > 0.5 * change) expectation_.forget(), std::copy(v, v + nv_, v_mean_.begin());  // nothing could be expected
