@@ -195,6 +195,16 @@ def test_in_a_crowd_what_rebounds_rebounds() -> None:
     assert height[down:].max() == pytest.approx(e**2 * drop, rel=1e-2)
 
 
+def test_a_heap_in_one_place_is_separated() -> None:
+    places = np.random.default_rng(7).uniform((-0.1, -0.1, 0.1), (0.1, 0.1, 0.3), (40, 3))
+    world = balls(places, 0.1)
+    assert world.separate() == 0
+    centres = world.q.reshape(-1, 7)[:, :3]
+    apart = np.linalg.norm(centres[:, None] - centres, axis=2)[np.triu_indices(40, 1)]
+    assert apart.min() >= 0.2 - 1e-12
+    assert centres[:, 2].min() >= 0.1 - 1e-12
+
+
 def test_a_large_island_is_certified() -> None:
     """Columns of balls that lean on each other and fall over: up to a hundred contacts feel each other."""
     world = balls(pile(30), 0.1)

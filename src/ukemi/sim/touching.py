@@ -168,13 +168,14 @@ class Touching:
     def separate(self, rounds: int = 50) -> float:
         """Moves figures on free joints out of what they are inside of; returns what is left [m].
 
-        First along the normals of the deepest contacts; what is left after so many rounds, such as figures that stand
-        in one place, goes up in as many more: of two figures the higher one.
+        First along the normals of the deepest contacts, one after the other; what is left after so many rounds for each
+        figure, such as figures that stand in one place, goes up in as many more: of two figures the higher one.
         """
         if of_kind("separate: rounds", rounds, int, "a whole number") > MOST_ROUNDS:
             raise InvalidInputError(f"separate: rounds: expected at most {MOST_ROUNDS}, got {rounds!r:.100}")
         scene = self.scene()
         up = -self.gravity / (np.linalg.norm(self.gravity) or 1.0)
+        rounds *= max(1, sum(link.parent is None and link.joint.nq == 7 for link in self.model.links))
         for k in range(2 * rounds):
             worst = _deepest_outside(scene, self.q, self.v)
             if worst is None or worst.gap >= 0:
