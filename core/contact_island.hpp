@@ -13,6 +13,7 @@ struct StopState {
     double sign, target, u0;
     bool on;
     double w, u;
+    double work() const { return 0.5 * w * (u0 + u); }
 };
 
 /// One island at a time is the present one: its groups are `members_`, and its motions, forces and response stand row by row.

@@ -2,8 +2,8 @@
 //
 // Each point is off, sticks or slips as its force and its motion tell; Newton's step finds the forces of these conditions, which tell
 // the next ones (Alart and Curnier 1991). A step that leads away is shortened. Sweeps over the points, each in its cone with the
-// others as they are (Jean and Moreau 1992), tell the first conditions. What holds gives way a little, less with each step (a proximal
-// point), so that redundant points share.
+// others as they are (Jean and Moreau 1992), tell the first conditions. What holds gives way a little (a proximal point), so that redundant
+// points share; less with each step that leads on, more where steps get short.
 #pragma once
 #include "contact_points.hpp"
 
@@ -51,8 +51,9 @@ public:
         for (int step = 0; step < enough_steps; ++step) {
             ++*trials;
             const double length = newton_step();
-            if (!(length > 0) || (length == 1 && moved_ < mostly)) return;
+            if (!(length > 0) || (length == 1 && moved_ < mostly)) break;
         }
+        if (!std::isfinite(moved_ + worst_)) restore_start();
     }
 
 private:
@@ -199,7 +200,7 @@ private:
             if (now < best) best = now, best_length = length;
             if (now < (1 - 0.1 * length) * start) break;
         }
-        if (length != best_length) go(best_length);
+        if (length != best_length) go(best_length), lack();
         return best_length;
     }
     void go(double length) {

@@ -52,6 +52,7 @@ struct Patch {
     double u0[6], bias[6], target[6]; // motion at the start; what velocity products add; wanted at the end
     double lift;                      // how fast penetrations of its points are taken back, in all [m/s]
     double w[6], u[6];                // solution: wrench (impulse) and motion at the end
+    double island_work = 0;           // of all contacts and stops that feel it [J]
     bool stuck, slid, slid_again, pivoted;     // hypotheses tried: sticking; slipping against the friction that stuck, along the motion
     bool by_points;                   // the solution was found point by point
     bool example;                     // the points have examples: of the cone problem, or of the last step
@@ -59,6 +60,12 @@ struct Patch {
     double turned = 0;                // how far the slip directions still turned
     double stops_below = 0;           // slower slip may stop within the step: sticking is tried first [m/s]
 
+    /// Of its impulse: w . (u0 + u) / 2.
+    double work() const {
+        double sum = 0;
+        for (int r = 0; r < 6; ++r) sum += 0.5 * w[r] * (u0[r] + u[r]);
+        return sum;
+    }
     Condition condition() const {
         if (grip == Grip::off) return Condition::off;
         if (grip == Grip::pivot) return Condition::point_stick;

@@ -216,18 +216,24 @@ private:
     }
     // --- results ---------------------------------------------------------------------------------------------------------
     void store(RowSystem& rows) {
+        double work = 0;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
             const double *w = w_.data() + g.row, *u = u_.data() + g.row;
             if (g.kind == GroupKind::patch) {
                 Patch& p = patches[static_cast<std::size_t>(g.index)];
                 std::copy(w, w + 6, p.w), std::copy(u, u + 6, p.u);
+                work += p.work();
             } else if (g.kind == GroupKind::stop) {
-                stops[static_cast<std::size_t>(g.index)].w = w[0], stops[static_cast<std::size_t>(g.index)].u = u[0];
+                StopState& s = stops[static_cast<std::size_t>(g.index)];
+                s.w = w[0], s.u = u[0];
+                work += s.work();
             } else {
                 std::copy(w, w + g.rows, loop_w.begin() + loop_row[static_cast<std::size_t>(g.index)]);
             }
         }
+        for (std::size_t m = 0; m < members_.size(); ++m)
+            if (group(rows, m).kind == GroupKind::patch) patches[static_cast<std::size_t>(group(rows, m).index)].island_work = work;
     }
     /// Residuals of all conditions of the island, whoever found the solution.
     Certificate certificate_of(RowSystem& rows) {

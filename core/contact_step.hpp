@@ -31,12 +31,12 @@ public:
             const int located = crowd_ ? 0 : options.located;
             accepted_ = crowd_ ? larger(options.accept, crowd_accepts) : options.accept;
             std::copy(q, q + nq_, q_start_.begin());
+            curved_before_ = curved_error_;
             if (crowd_) expect_landings(left, q, v);
             impact(q, v, h, crowd_ ? left : 0.0);
             double t = left;
             std::copy(q, q + nq_, q_start_.begin()), std::copy(v, v + nv_, v_start_.begin());
             gap_start_ = detector_.gap, found_start_ = detector_.found;
-            curved_before_ = curved_error_;
             for (int attempt = 0;; ++attempt) {
                 if (attempt > 0) detector_.found = found_start_;  // what touches when this part begins
                 const bool may_divide = part + 1 < most_parts && attempt < 12, may_halve = may_divide && halving && t > h / most_halves;
@@ -110,7 +110,7 @@ public:
 private:
     static constexpr double push_out = 0.1;     // share of a penetration that a step takes back,
     static constexpr double push_out_time = 1e-3;  // or that this time does, when steps are shorter [s]
-    static constexpr double negligible = 1e-8;  // change of velocity products [1/s^2] that a second pass would correct: a billionth of g
+    static constexpr double negligible = 1e-7;  // change of velocity products [1/s^2] that a second pass would correct: 1e-8 of g
     static constexpr int most_passes = 7;       // more than two where the second finds contacts that do something else
     static constexpr int most_bends = 8;        // corrections of a step that ends beyond a limit on several freedoms
     static constexpr double most_halves = 32;   // a step whose contacts have no valid solution, or none that its own velocity products lead to, is halved, down to this share
@@ -129,10 +129,10 @@ private:
     /// Friction that sticks does no work, and a normal force hardly more than takes a penetration back. Where points that jam roll on,
     /// forces are large enough to tell the error of their targets: they rest in the mean of the step instead. True if any is changed.
     bool rest() {
-        if (crowd_ && !(energy_gain() > 0)) return false;  // what lands brakes, and others may take up what it gives
         bool any = false;
         for (std::size_t i = 0; i < solver_.patch_count; ++i) {
             Patch& p = solver_.patches[i];
+            if (crowd_ && !(p.island_work > 0)) continue;  // what lands brakes, and others take up what it gives
             double along = 0, up = -p.w[2] * p.lift;
             for (int r = 0; r < 6; ++r) (r < 2 || r == 5 ? along : up) += 0.5 * p.w[r] * (p.u0[r] + p.u[r]);
             if (!((p.grip == Grip::stick && along > most_work_along) || up > most_work_up)) continue;
@@ -235,7 +235,7 @@ private:
         for (StopState& s : solver_.stops) {
             const auto i = static_cast<std::size_t>(s.stop), plain = scene_.stops.size();
             const double gap = stop_gap(s, q), rest = i < plain ? 0.0 : 0.5 * t * curved_product_[i - plain];  // rest: the velocity in the middle of the step that is none at its end
-            // ends exactly at the stop, or, when it is slow, so that the next step ends there at rest; a joint that is far outside may come
+            // ends exactly at the stop, or, when it is slow or in a crowd, so that the next step ends there at rest; a joint that is far outside may come
             // back but is not thrown
             double least = -s.u0 - 2 * gap / t;
             if (crowd_ || std::fabs(s.u0) < impact_speed) least = larger(least, -gap / t - 0.5 * s.u0);
@@ -247,7 +247,7 @@ private:
     bool lands(const PatchPoint& c) const { return c.gap > options.touch; }
     /// The velocity after a step t with which what is `gap` away and comes with speed u arrives at its end; in a crowd it is at rest when it
     /// arrives, now or with the next step.
-    double landing_speed(double u, double gap, double t) const { return crowd_ ? smaller(0.0, -gap / t - 0.5 * u) : -2 * gap / t - u; }
+    double landing_speed(double u, double gap, double t) const { return crowd_ ? smaller(-larger(0.0, u), -gap / t - 0.5 * u) : -2 * gap / t - u; }
     /// The velocity from which it can: see `landing_speed`.
     double approach_speed(double gap, double t) const { return (crowd_ ? -2 : -1) * gap / t; }
     /// Adds to the motion that a patch is to have what its points are to have along the normal, as far as that is linear over them.
@@ -284,7 +284,7 @@ private:
     /// Velocity jump where things meet ([DF03] eq. 31-33): restitution along the normal, no motion along the rest, checked
     /// like contact forces. Newton's law may gain energy when friction grips (Kane and Levinson); restitution is then
     /// reduced until it does not.
-    /// `landing`: within this time what is marked but does not touch yet arrives.
+    /// `landing`: within this time what is marked but does not touch yet arrives; in a crowd only what is too fast for `landing_speed` is slowed down here.
     void impact(double* q, double* v, double h, double landing = 0) {
         bool needed = landing > 0 && !crowd_;
         bool near = false;
@@ -374,14 +374,11 @@ private:
     }
     /// A rebound that would last less than about two steps ends in contact: the bounces of a ball accumulate.
     double rebound_speed(double h) const { return larger(impact_speed, g_ * h); }
-    /// Work of the impulses: sum of w . (u0 + u) / 2.
+    /// Work of the impulses.
     double energy_gain() const {
         double gain = 0;
-        for (std::size_t i = 0; i < solver_.patch_count; ++i) {
-            const Patch& p = solver_.patches[i];
-            for (int r = 0; r < 6; ++r) gain += 0.5 * p.w[r] * (p.u0[r] + p.u[r]);
-        }
-        for (const StopState& s : solver_.stops) gain += 0.5 * s.w * (s.u0 + s.u);
+        for (std::size_t i = 0; i < solver_.patch_count; ++i) gain += solver_.patches[i].work();
+        for (const StopState& s : solver_.stops) gain += s.work();
         return gain;
     }
     void keep_forces(double t, double h) {
@@ -396,7 +393,7 @@ private:
     Vec<double> stop_force_;
     Vec<TraceEntry> trace_;
     bool passes_agree_ = true, crowd_ = false;
-    bool predictable_ = true;  // forces of a heap that moves are no continuation of the last ones
+    bool predictable_ = true;  // not a heap that moves: its forces are no continuation of the last ones
     double g_ = 9.81, h_ = 1, elapsed_ = 0, landing_ = 0;
 };
 

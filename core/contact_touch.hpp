@@ -107,7 +107,7 @@ protected:
         }
     }
     /// What touches before the step ends at q, without a touch-down of its own: an impact at the start slows it down so that it
-    /// arrives when the step ends, where it is met at the next one's start. True if all that touches may do so.
+    /// arrives when the step ends, where it is met at the next one's start; in a crowd the step itself does. True if all that touches may do so.
     bool land(const double* q) {
         auto comes = [&](const Found& f) { return !detector_.touched[static_cast<std::size_t>(f.key)] && f.gap < -accepted_; };
         for (const Found& f : detector_.found) {
@@ -159,7 +159,7 @@ protected:
     static constexpr int most_parts = 64;       // of a step
     static constexpr int crowd = 20;            // points that touch; more of them
     static constexpr double change_of_speed = 0.1;  // [m/s, rad/s]: what a step of a crowd may bring
-    static constexpr double crowd_accepts = 1e-4;  // may go this deep before they touch down [m]
+    static constexpr double crowd_accepts = 1e-4;  // may go this deep before they touch down, or are stopped by an impact [m]
     static constexpr double shortest_part = 1e-2;  // of a step, where it is divided at a touch-down
     static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
 

@@ -185,6 +185,30 @@ def test_in_a_crowd_a_joint_stops_at_its_stop() -> None:
     assert speeds[at + 1] < 0
 
 
+@pytest.mark.parametrize("e", [0.0, 0.5])
+def test_in_a_crowd_a_limit_across_joints_holds(e: float) -> None:
+    """A double pendulum whose two angles together may not pass half a radian: it stops there, or comes back with e."""
+    b = uk.Builder("arm")
+    b.link("upper", parent="world", joint=uk.Revolute((0, 1, 0)), at=uk.Pose((-1, 0, 2)), mass=1.0, com=(0, 0, -0.3))
+    b.link("lower", parent="upper", joint=uk.Revolute((0, 1, 0)), at=uk.Pose((0, 0, -0.6)), mass=1.0, com=(0, 0, -0.3))
+    b.limit({"upper": 1.0, "lower": 1.0}, 0.5, restitution=e)
+    world = among_resting_balls(b.build(), np.array([-1.0, -0.5]))
+    sim = uk.Simulation(world, 1e-3)
+    before, hits, energy = 0.0, [], [world.energy()]
+    for _ in range(900):
+        sim.step()
+        angle, rate = world.q[-2:].sum(), world.v[-2:].sum()
+        assert sim.report.certificate.valid
+        assert angle < 0.5 + 1e-6
+        if before > 0.5 and rate < 0.2 * before:
+            hits.append(rate / before)
+        before = rate
+        energy.append(world.energy())
+    assert hits
+    assert hits[0] == pytest.approx(-e, abs=0.02)  # the step that it hits in also swings
+    assert np.diff(energy).max() < 1e-3  # J: the rule's own error where nothing touches
+
+
 def test_in_a_crowd_what_rebounds_rebounds() -> None:
     ball = uk.Builder("ball").link("ball", joint=uk.Free(), mass=1.0, shapes=[uk.Sphere(0.1)]).build()
     drop, e = 0.2, 0.6
