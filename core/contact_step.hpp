@@ -246,7 +246,7 @@ private:
 
     bool lands(const PatchPoint& c) const { return c.gap > options.touch; }
     /// The velocity after a step t with which what is `gap` away and comes with speed u arrives at its end; in a crowd it is at rest when it
-    /// arrives, now or with the next step.
+    /// arrives, now or with the next step, and what parts already may at most come back as fast.
     double landing_speed(double u, double gap, double t) const { return crowd_ ? smaller(-larger(0.0, u), -gap / t - 0.5 * u) : -2 * gap / t - u; }
     /// The velocity from which it can: see `landing_speed`.
     double approach_speed(double gap, double t) const { return (crowd_ ? -2 : -1) * gap / t; }

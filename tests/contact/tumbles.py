@@ -18,7 +18,7 @@ GROUNDS = ("plane", "slope", "stairs")
 #: what the runs are judged by: energy above its lowest so far [J], depth of contacts [m]
 MOST_ENERGY, MOST_DEPTH = 0.1, 1e-3
 #: Gravity and contacts explain the change of momentum but for the midpoint rule's own error, of second order: bodies
-#: that turn at w, and change it by alpha, go on arcs. It is this share of weight x dt per dt^2 w alpha at most (0.7
+#: that turn at w, and change it by alpha, go on arcs. It is this share of weight x dt per dt^2 w alpha at most (0.6
 #: was the largest of a thousand runs at 1 ms), and at rest the velocity products that a second pass leaves out
 #: (`negligible` in core/contact_step.hpp).
 ARC, AT_REST = 1.0, 1e-8
