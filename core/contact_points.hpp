@@ -19,14 +19,14 @@ public:
         bool equal = false;            // held both ways: a row of a loop
         double u[3] = {};
         double normal = 0, along = 0;  // what it feels of its own force, along the slip at most
-        int blocks = 0, blocks_end = 0, store = 0;
+        int path = 0, store = 0;
         bool alone = false;            // nothing moves it
     };
     Vec<Point> points;
     Vec<double> y;
 
     void clear() { points.clear(), before_.clear(), equal_.clear(); }
-    void reserve(int nv) { where_.resize(static_cast<std::size_t>(nv), -1); }
+    void reserve(int nv) { block_of_.resize(static_cast<std::size_t>(nv)), lane_of_.resize(static_cast<std::size_t>(nv)); }
 
     /// A point (x, y) of a contact, whose group moves with u_free without forces. It may not approach faster than `target`; its slip is
     /// u_t + shift. `force`: a guess.
@@ -57,66 +57,37 @@ public:
 
     /// The points that are added next are those added last, with other motions.
     void pose_again() { before_.swap(points), points.clear(), equal_.clear(); }
-    /// Freedoms from the last to the first, in blocks that no two trees share; Y of each point in these blocks.
+    /// Blocks of freedoms, the matrix over them, and Y of each point in these blocks.
     void arrange(const RowSystem& rows) {
         if (!before_.empty()) {
             for (std::size_t i = 0; i < points.size(); ++i) {
                 Point &p = points[i], &before = before_[i];
-                p.blocks = before.blocks, p.blocks_end = before.blocks_end, p.store = before.store, p.normal = before.normal, p.along = before.along, p.alone = before.alone;
+                p.path = before.path, p.store = before.store, p.normal = before.normal, p.along = before.along, p.alone = before.alone;
                 leave_alone(p);
             }
             return before_.clear();
         }
-        auto for_freedoms = [&](const Point& p, auto f) {
-            for (int d = p.group->dofs_end - 1; d >= p.group->dofs; --d) f(where_[static_cast<std::size_t>(rows.dofs[static_cast<std::size_t>(d)])], d - p.group->dofs);
-        };
-        for (const Point& p : points) for_freedoms(p, [](int& place, int) { place = 0; });
-        int next = 0;
-        for (std::size_t i = where_.size(); i-- > 0;) {
-            if (where_[i] >= 0) where_[i] = next++;
-            if (rows.begins_tree(static_cast<int>(i))) next = (next + block - 1) / block * block;
-        }
-        lu_.clear(next / block);
-        y.assign(static_cast<std::size_t>(next), 0.0);
-        block_.clear(), Y_.clear();
+        make_blocks(rows);
         for (Point& p : points) {
-            const Group& g = *p.group;
-            p.blocks = static_cast<int>(block_.size()), p.store = static_cast<int>(Y_.size());
-            const auto size = static_cast<std::size_t>(p.rows * block);
-            double nn = 0, xx = 0, xy = 0, yy = 0;
-            for_freedoms(p, [&](int place, int d) {
-                const int b = place / block;
-                if (p.blocks == static_cast<int>(block_.size()) || block_.back() != b) block_.push_back(b), Y_.resize(Y_.size() + size, 0.0);
-                const double* column = rows.Y.data() + g.store + d * g.rows;
-                double *Y = Y_.data() + Y_.size() - size + place % block, r_y[3] = {};
-                for (int r = 0; r < p.rows; ++r) {
-                    for (int i = 0; i < g.rows; ++i) r_y[r] += p.T[r][i] * column[i];
-                    Y[r * block] = r_y[r];
-                }
-                nn += r_y[0] * r_y[0], xx += r_y[1] * r_y[1], xy += r_y[1] * r_y[2], yy += r_y[2] * r_y[2];
-            });
-            p.blocks_end = static_cast<int>(block_.size());
-            lu_.couple(block_.data() + p.blocks, p.blocks_end - p.blocks);
-            p.normal = nn, p.along = 0.5 * (xx + yy) + norm(0.5 * (xx - yy), xy);
-            p.alone = !(p.normal > 0);
-            if (p.alone) p.normal = 1;
-            leave_alone(p);
-            if (!(p.along > 0)) p.along = p.normal;
+            if (&p == points.data() || p.group != (&p)[-1].group) couple(rows, *p.group);
+            p.path = static_cast<int>(paths_.size()) - 2;
         }
         lu_.arrange();
-        for (const Point& p : points) for_freedoms(p, [](int& place, int) { place = -1; });
+        y.assign(static_cast<std::size_t>(lu_.length()), 0.0);
+        for (Path& path : paths_) follow(path);
+        Y_.clear();
+        for (Point& p : points) find_responses(rows, p);
     }
 
     /// y += Y w
     void push(const Point& p, const double* w) {
         const double* Y = Y_.data() + p.store;
-        for (int b = p.blocks; b < p.blocks_end; ++b) {
-            double* to = y.data() + block_[static_cast<std::size_t>(b)] * block;
+        for_fours(p, [&](int at) {
             Four sum, row;
-            load(sum, to);
-            for (int r = 0; r < p.rows; ++r, Y += block) load(row, Y), sum += row * w[r];
-            store(sum, to);
-        }
+            load(sum, y.data() + at);
+            for (int r = 0; r < p.rows; ++r, Y += lanes) load(row, Y), sum += row * w[r];
+            store(sum, y.data() + at);
+        });
     }
     /// y = sum Y f
     void find_y() {
@@ -127,10 +98,10 @@ public:
     void answer(const Point& p, double* out) const {
         const double* Y = Y_.data() + p.store;
         Four s[3] = {}, from, row;
-        for (int b = p.blocks; b < p.blocks_end; ++b) {
-            load(from, y.data() + block_[static_cast<std::size_t>(b)] * block);
-            for (int r = 0; r < p.rows; ++r, Y += block) load(row, Y), s[r] += row * from;
-        }
+        for_fours(p, [&](int at) {
+            load(from, y.data() + at);
+            for (int r = 0; r < p.rows; ++r, Y += lanes) load(row, Y), s[r] += row * from;
+        });
         for (int r = 0; r < p.rows; ++r) out[r] = sum(s[r]);
     }
     /// u = u_free + Y^T y
@@ -149,8 +120,12 @@ public:
     void solve() { lu_.solve(y.data()); }
 
 private:
-    static constexpr int block = BlockLu::size;
+    static constexpr int lanes = BlockLu::lanes;
     static constexpr double no_friction = 1e-9;
+    /// Freedoms dofs[begin .. end) of a group that stand in one block.
+    struct Part { int block, begin, end; };
+    /// Where the freedoms of a group stand: its parts, in the order of elimination, their Fours, and each part's blocks with those after it.
+    struct Path { int parts, parts_end, fours, targets; };
 
     static void leave_alone(Point& p) {
         if (p.alone) p.u_free[0] = 1, p.equal = false;
@@ -160,39 +135,144 @@ private:
             for (int i = 0; i < p.group->rows; ++i) p.u_free[r] += p.T[r][i] * u_free[i];
         points.push_back(p);
     }
-    template <int rows> void stiffen_rows(const Point& p, const double (&G)[3][3]) {
-        const int count = p.blocks_end - p.blocks;
-        const double* Y = Y_.data() + p.store;
-        GY_.resize(static_cast<std::size_t>(count * rows * block));
-        for (int b = 0; b < count; ++b) {
-            Four r_y[rows];
-            for (int c = 0; c < rows; ++c) load(r_y[c], Y + (b * rows + c) * block);
-            for (int r = 0; r < rows; ++r) {
-                Four sum = r_y[0] * G[r][0];
-                for (int c = 1; c < rows; ++c) sum += r_y[c] * G[r][c];
-                store(sum, GY_.data() + (b * rows + r) * block);
+    template <class F> UKEMI_INLINE void for_fours(const Point& p, F f) const {
+        const int begin = paths_[static_cast<std::size_t>(p.path)].fours, end = paths_[static_cast<std::size_t>(p.path) + 1].fours;
+        for (int i = begin; i < end; ++i) f(fours_[static_cast<std::size_t>(i)]);
+    }
+
+    /// Joints that follow each other without a branch share a block while it is one Four; what nothing touches has none.
+    void make_blocks(const RowSystem& rows) {
+        const int nv = static_cast<int>(block_of_.size());
+        std::fill(block_of_.begin(), block_of_.end(), -1);
+        for (const Point& p : points)
+            for (int d = p.group->dofs; d < p.group->dofs_end; ++d) block_of_[static_cast<std::size_t>(rows.dofs[static_cast<std::size_t>(d)])] = 0;
+        branches_.assign(block_of_.size(), 0);
+        for (int i = 0; i < nv; ++i)
+            if (block_of_[static_cast<std::size_t>(i)] >= 0 && rows.parent(i) >= 0) ++branches_[static_cast<std::size_t>(rows.parent(i))];
+        sizes_.clear();
+        for (int i = nv - 1, last = -1, left = 0; i >= 0; --i) {
+            if (block_of_[static_cast<std::size_t>(i)] < 0) continue;
+            if (left == 0) {
+                left = rows.joint_freedoms(i);
+                if (last < 0 || rows.parent(last) != i || branches_[static_cast<std::size_t>(i)] > 1 || sizes_.back() + left > lanes) sizes_.push_back(0);
+            }
+            block_of_[static_cast<std::size_t>(i)] = static_cast<int>(sizes_.size()) - 1, lane_of_[static_cast<std::size_t>(i)] = sizes_.back()++;
+            last = i, --left;
+        }
+        lu_.clear(sizes_);
+        paths_.assign(1, {}), parts_.clear(), fours_.clear(), targets_.clear();
+    }
+    /// The parts of a group, which feel each other; before they are in order.
+    void couple(const RowSystem& rows, const Group& g) {
+        blocks_.clear();
+        for (int d = g.dofs; d < g.dofs_end; ++d) {
+            const int block = block_of_[static_cast<std::size_t>(rows.dofs[static_cast<std::size_t>(d)])];
+            if (blocks_.empty() || blocks_.back() != block) blocks_.push_back(block), parts_.push_back({block, d, d});
+            ++parts_.back().end;
+        }
+        lu_.couple(blocks_.data(), static_cast<int>(blocks_.size()));
+        paths_.back() = {static_cast<int>(parts_.size() - blocks_.size()), static_cast<int>(parts_.size()), 0, 0};
+        paths_.push_back({});
+    }
+    void follow(Path& path) {
+        path.fours = static_cast<int>(fours_.size()), path.targets = static_cast<int>(targets_.size());
+        for (int i = path.parts; i < path.parts_end; ++i) parts_[static_cast<std::size_t>(i)].block = lu_.place(parts_[static_cast<std::size_t>(i)].block);
+        std::sort(parts_.begin() + path.parts, parts_.begin() + path.parts_end, [](const Part& a, const Part& b) { return a.block < b.block; });
+        for (int i = path.parts; i < path.parts_end; ++i) {
+            const int a = parts_[static_cast<std::size_t>(i)].block;
+            for (int f = 0; f < lu_.width(a); ++f) fours_.push_back(lu_.first(a) + lanes * f);
+            for (int j = i; j < path.parts_end; ++j) targets_.push_back(lu_.target(a, parts_[static_cast<std::size_t>(j)].block));
+        }
+    }
+    /// Y of a point, Four by Four, and what it feels of its own force.
+    void find_responses(const RowSystem& rows, Point& p) {
+        const Group& g = *p.group;
+        const Path& path = paths_[static_cast<std::size_t>(p.path)];
+        p.store = static_cast<int>(Y_.size());
+        double nn = 0, xx = 0, xy = 0, yy = 0;
+        for (int i = path.parts; i < path.parts_end; ++i) {
+            const Part& part = parts_[static_cast<std::size_t>(i)];
+            const std::size_t begin = Y_.size();
+            Y_.resize(begin + static_cast<std::size_t>(lu_.width(part.block) * p.rows * lanes), 0.0);
+            for (int d = part.begin; d < part.end; ++d) {
+                const int lane = lane_of_[static_cast<std::size_t>(rows.dofs[static_cast<std::size_t>(d)])];
+                const double* column = rows.Y.data() + g.store + (d - g.dofs) * g.rows;
+                double *Y = Y_.data() + begin + lane / lanes * p.rows * lanes + lane % lanes, r_y[3] = {};
+                for (int r = 0; r < p.rows; ++r) {
+                    for (int k = 0; k < g.rows; ++k) r_y[r] += p.T[r][k] * column[k];
+                    Y[r * lanes] = r_y[r];
+                }
+                nn += r_y[0] * r_y[0], xx += r_y[1] * r_y[1], xy += r_y[1] * r_y[2], yy += r_y[2] * r_y[2];
             }
         }
-        const int* blocks = block_.data() + p.blocks;
-        for (int j = 0; j < count; ++j) {
-            Four gy[rows], sum;
-            for (int r = 0; r < rows; ++r) load(gy[r], GY_.data() + (j * rows + r) * block);
-            for (int i = 0; i < count; ++i) {
-                double* K = lu_.block(blocks[i], blocks[j]);
-                const double* from = Y + i * rows * block;
-                for (int d = 0; d < block; ++d) {
-                    load(sum, K + d * block);
-                    for (int r = 0; r < rows; ++r) sum += gy[r] * from[r * block + d];
-                    store(sum, K + d * block);
-                }
+        p.normal = nn, p.along = 0.5 * (xx + yy) + norm(0.5 * (xx - yy), xy);
+        p.alone = !(p.normal > 0);
+        if (p.alone) p.normal = 1;
+        leave_alone(p);
+        if (!(p.along > 0)) p.along = p.normal;
+    }
+
+    template <int rows> void stiffen_rows(const Point& p, const double (&G)[3][3]) {
+        if (rows == 1 || (G[0][1] == G[1][0] && G[0][2] == G[2][0] && G[1][2] == G[2][1])) stiffen_blocks<rows, true>(p, G);
+        else stiffen_blocks<rows, false>(p, G);
+    }
+    /// U_ab += Y_a^T G Y_b and L^T_ab += Y_a^T G^T Y_b, of the parts a and those b that are eliminated with or after them.
+    template <int rows, bool symmetric> void stiffen_blocks(const Point& p, const double (&G)[3][3]) {
+        const Path& path = paths_[static_cast<std::size_t>(p.path)];
+        const double* Y = Y_.data() + p.store;
+        const int fours = (&path)[1].fours - path.fours;
+        GY_.resize(static_cast<std::size_t>(fours * rows)), GtY_.resize(symmetric ? 0 : GY_.size());
+        for (int f = 0; f < fours; ++f) {
+            Four y[rows];
+            for (int c = 0; c < rows; ++c) load(y[c], Y + (f * rows + c) * lanes);
+            for (int r = 0; r < rows; ++r) {
+                Four by_row = y[0] * G[r][0], by_column = y[0] * G[0][r];
+                for (int c = 1; c < rows; ++c) by_row += y[c] * G[r][c], by_column += y[c] * G[c][r];
+                store(by_row, GY_[static_cast<std::size_t>(f * rows + r)].x);
+                if (!symmetric) store(by_column, GtY_[static_cast<std::size_t>(f * rows + r)].x);
             }
+        }
+        const BlockLu::Target* target = targets_.data() + path.targets;
+        const Part *parts = parts_.data() + path.parts, *end = parts_.data() + path.parts_end;
+        int at = 0;  // Fours before a
+        for (const Part* a = parts; a != end; ++a) {
+            const int size = lu_.size(a->block);
+            int f = at;
+            for (const Part* b = a; b != end; ++b, ++target)
+                for (int wide = lu_.width(b->block), k = 0; k < wide; ++k, ++f) {
+                    Four gy[rows], gty[rows];
+                    for (int r = 0; r < rows; ++r) {
+                        load(gy[r], GY_[static_cast<std::size_t>(f * rows + r)].x);
+                        if (!symmetric) load(gty[r], GtY_[static_cast<std::size_t>(f * rows + r)].x);
+                    }
+                    BlockLu::Row* to = lu_.values() + target->start + k;
+                    for (int i = 0; i < size; ++i, to += target->stride) {
+                        const double* from = Y + (at + i / lanes) * rows * lanes + i % lanes;
+                        Four sum = gy[0] * from[0], kept;
+                        for (int r = 1; r < rows; ++r) sum += gy[r] * from[r * lanes];
+                        load(kept, to->x), store(kept + sum, to->x);
+                        if (a == b) continue;
+                        if (!symmetric) {
+                            sum = gty[0] * from[0];
+                            for (int r = 1; r < rows; ++r) sum += gty[r] * from[r * lanes];
+                        }
+                        load(kept, to[target->below].x), store(kept + sum, to[target->below].x);
+                    }
+                }
+            at += lu_.width(a->block);
         }
     }
 
     Vec<Point> before_;  // while they are posed again
     Vec<std::size_t> equal_;
-    Vec<int> where_, block_;  // where each freedom stands, -1: nowhere; blocks of each point
-    Vec<double> Y_, GY_;      // Y of each point: rows of its first block, of its next, ...
+    Vec<int> block_of_, lane_of_, branches_, sizes_;  // of each freedom: its block (-1: none), its place there, how many follow it; sizes of the blocks
+    Vec<int> blocks_;                                 // of a group
+    Vec<Path> paths_;                                 // of each group; the last tells where all end
+    Vec<Part> parts_;
+    Vec<int> fours_;
+    Vec<BlockLu::Target> targets_;
+    Vec<double> Y_;
+    Vec<BlockLu::Row> GY_, GtY_;
     BlockLu lu_;
 };
 

@@ -160,7 +160,8 @@ public:
         solve_lower(tree_, L, x);
     }
     int island(const Group& g) { return find(g.root); }
-    bool begins_tree(int dof) const { return tree_.dof_parent[static_cast<std::size_t>(dof)] < 0; }
+    int joint_freedoms(int dof) const { return joint_rows_[static_cast<std::size_t>(dof)]; }
+    int parent(int dof) const { return tree_.dof_parent[static_cast<std::size_t>(dof)]; }
 
     /// f with the number of rows as a constant, where it is one that most groups have.
     template <class F> static void with_rows(int rows, F&& f) {
