@@ -59,6 +59,7 @@ struct Patch {
     bool free_twist = false;          // nothing answers a twist (a planar mechanism): what it needs of one is there
     double turned = 0;                // how far the slip directions still turned
     double stops_below = 0;           // slower slip may stop within the step: sticking is tried first [m/s]
+    double rests_below = 0;           // slower slip counts as rest [m/s]
 
     /// Of its impulse: w . (u0 + u) / 2.
     double work() const {
@@ -369,10 +370,11 @@ inline Slip slip_of(const Patch& p, const PatchPoint& c, const double* u) {
 /// Slip at the end of the step beyond what sticking leaves: `target` keeps the contact to second order, and so, to first,
 /// does no motion; and contacts that hold the same motion, each at its own height within what counts as touching, cannot
 /// all be still. So slow they creep, and only while something else moves them.
-inline constexpr double stick_tolerance = 1e-5;  // [m/s]
+inline constexpr double stick_tolerance = 1e-5;   // [m/s]
+inline constexpr double moving_tolerance = 1e-4;  // [m/s]: the same in a heap while something slides in it
 inline double creep(const Patch& p, const PatchPoint& c, const double* u) {
     const double x = slip_x(p.target, c), y = slip_y(p.target, c);
-    return larger(0.0, norm(slip_x(u, c) - x, slip_y(u, c) - y) - norm(x, y) - stick_tolerance);
+    return larger(0.0, norm(slip_x(u, c) - x, slip_y(u, c) - y) - norm(x, y) - p.rests_below);
 }
 /// Directions of slip from the motion; returns how much they turned where pressure acts.
 inline double turn_slip(Patch& p, const double* u) {

@@ -11,11 +11,11 @@ UKEMI_BEGIN
 
 class ContactPoints {
 public:
-    /// A point with its motions (n, x, y) out of those of its group, or the first alone; they count from what they are to be.
+    /// A point with its motions (n, x, y), or the first alone; they count from what they are to be.
     struct Point {
         const Group* group;
         int rows;
-        double T[3][most_rows], u_free[3], mu, f[3];
+        double u_free[3], mu, f[3];
         bool equal = false;            // held both ways: a row of a loop
         double u[3] = {};
         double normal = 0, along = 0;  // what it feels of its own force, along the slip at most
@@ -25,20 +25,20 @@ public:
     Vec<Point> points;
     Vec<double> y;
 
-    void clear() { points.clear(), before_.clear(), equal_.clear(); }
+    void clear() { points.clear(), before_.clear(), equal_.clear(), motions_.clear(); }
     void reserve(int nv) { block_of_.resize(static_cast<std::size_t>(nv)), lane_of_.resize(static_cast<std::size_t>(nv)); }
 
     /// A point (x, y) of a contact, whose group moves with u_free without forces. It may not approach faster than `target`; its slip is
     /// u_t + shift. `force`: a guess.
     void add_point(const Group& g, const double* u_free, double x, double y, double mu, double target, double shift_x, double shift_y, const Vec3<double>& force) {
-        add({&g, mu > no_friction ? 3 : 1, {{0, 0, 1, y, -x, 0}, {1, 0, 0, 0, 0, -y}, {0, 1, 0, 0, 0, x}}, {-target, shift_x, shift_y}, mu, {force.z, force.x, force.y}}, u_free);
+        add({&g, mu > no_friction ? 3 : 1, {-target, shift_x, shift_y}, mu, {force.z, force.x, force.y}}, {{{0, 0, 1, y, -x, 0}, {1, 0, 0, 0, 0, -y}, {0, 1, 0, 0, 0, x}}}, u_free);
     }
-    void add_stop(const Group& g, const double* u_free, double target, double force) { add({&g, 1, {{1}}, {-target}, 0, {force}}, u_free); }
+    void add_stop(const Group& g, const double* u_free, double target, double force) { add({&g, 1, {-target}, 0, {force}}, {{{1}}}, u_free); }
     void add_equal(const Group& g, const double* u_free, int row, double target) {
         equal_.push_back(points.size());
-        Point p{&g, 1, {}, {-target}, 0, {}};
-        p.T[0][row] = 1, p.equal = true;
-        add(p, u_free);
+        Motions m{};
+        m.T[0][row] = 1;
+        add({&g, 1, {-target}, 0, {}, true}, m, u_free);
     }
 
     /// Force (f_x, f_y, f_n) of the i-th point or stop, in its cone; force of the i-th equal row.
@@ -56,7 +56,7 @@ public:
     }
 
     /// The points that are added next are those added last, with other motions.
-    void pose_again() { before_.swap(points), points.clear(), equal_.clear(); }
+    void pose_again() { before_.swap(points), points.clear(), equal_.clear(), motions_.clear(); }
     /// Blocks of freedoms, the matrix over them, and Y of each point in these blocks.
     void arrange(const RowSystem& rows) {
         if (!before_.empty()) {
@@ -76,7 +76,7 @@ public:
         y.assign(static_cast<std::size_t>(lu_.length()), 0.0);
         for (Path& path : paths_) follow(path);
         Y_.clear();
-        for (Point& p : points) find_responses(rows, p);
+        for (std::size_t i = 0; i < points.size(); ++i) find_responses(rows, points[i], motions_[i]);
     }
 
     /// y += Y w
@@ -122,6 +122,7 @@ public:
 private:
     static constexpr int lanes = BlockLu::lanes;
     static constexpr double no_friction = 1e-9;
+    struct Motions { double T[3][most_rows]; };  // of a point, out of those of its group
     /// Freedoms dofs[begin .. end) of a group that stand in one block.
     struct Part { int block, begin, end; };
     /// Where the freedoms of a group stand: its parts, in the order of elimination, their Fours, and each part's blocks with those after it.
@@ -130,10 +131,10 @@ private:
     static void leave_alone(Point& p) {
         if (p.alone) p.u_free[0] = 1, p.equal = false;
     }
-    void add(Point p, const double* u_free) {
+    void add(Point p, const Motions& m, const double* u_free) {
         for (int r = 0; r < p.rows; ++r)
-            for (int i = 0; i < p.group->rows; ++i) p.u_free[r] += p.T[r][i] * u_free[i];
-        points.push_back(p);
+            for (int i = 0; i < p.group->rows; ++i) p.u_free[r] += m.T[r][i] * u_free[i];
+        points.push_back(p), motions_.push_back(m);
     }
     template <class F> UKEMI_INLINE void for_fours(const Point& p, F f) const {
         const int begin = paths_[static_cast<std::size_t>(p.path)].fours, end = paths_[static_cast<std::size_t>(p.path) + 1].fours;
@@ -185,7 +186,7 @@ private:
         }
     }
     /// Y of a point, Four by Four, and what it feels of its own force.
-    void find_responses(const RowSystem& rows, Point& p) {
+    void find_responses(const RowSystem& rows, Point& p, const Motions& m) {
         const Group& g = *p.group;
         const Path& path = paths_[static_cast<std::size_t>(p.path)];
         p.store = static_cast<int>(Y_.size());
@@ -199,7 +200,7 @@ private:
                 const double* column = rows.Y.data() + g.store + (d - g.dofs) * g.rows;
                 double *Y = Y_.data() + begin + lane / lanes * p.rows * lanes + lane % lanes, r_y[3] = {};
                 for (int r = 0; r < p.rows; ++r) {
-                    for (int k = 0; k < g.rows; ++k) r_y[r] += p.T[r][k] * column[k];
+                    for (int k = 0; k < g.rows; ++k) r_y[r] += m.T[r][k] * column[k];
                     Y[r * lanes] = r_y[r];
                 }
                 nn += r_y[0] * r_y[0], xx += r_y[1] * r_y[1], xy += r_y[1] * r_y[2], yy += r_y[2] * r_y[2];
@@ -265,6 +266,7 @@ private:
 
     Vec<Point> before_;  // while they are posed again
     Vec<std::size_t> equal_;
+    Vec<Motions> motions_;
     Vec<int> block_of_, lane_of_, branches_, sizes_;  // of each freedom: its block (-1: none), its place there, how many follow it; sizes of the blocks
     Vec<int> blocks_;                                 // of a group
     Vec<Path> paths_;                                 // of each group; the last tells where all end

@@ -57,7 +57,10 @@ private:
         }
         least_force_ = slow / lightest;
         start_from_memory(rows);
-        const bool heap = members_.size() >= large;
+        const bool heap = members_.size() >= large, slides = heap && !impact && slides_somewhere(rows);
+        for (std::size_t m = 0; m < members_.size(); ++m)
+            if (group(rows, m).kind == GroupKind::patch) patches[static_cast<std::size_t>(group(rows, m).index)].rests_below = slides ? moving_tolerance : stick_tolerance;
+        newton_.viscous = slides ? 0.9 * moving_tolerance : 0.0;
         for (std::size_t m = 0; m < members_.size() && !again; ++m) first_hypothesis(rows, group(rows, m), heap);
         bool by_hypothesis = !heap && trial_and_error(rows, 8 + static_cast<int>(members_.size()), report, trace);
         if (!by_hypothesis) {
@@ -70,6 +73,16 @@ private:
         certificate.include(certificate_of(rows));
     }
 
+    /// Does a contact slide as the step begins, faster than by creeping?
+    bool slides_somewhere(RowSystem& rows) {
+        for (std::size_t m = 0; m < members_.size(); ++m) {
+            if (group(rows, m).kind != GroupKind::patch) continue;
+            const Patch& p = patches[static_cast<std::size_t>(group(rows, m).index)];
+            for (const PatchPoint& c : p.points)
+                if (norm(slip_x(p.u0, c), slip_y(p.u0, c)) > PointNewton::fast) return true;
+        }
+        return false;
+    }
     /// Hypothesis, solution, check, until all hold or a set of conditions comes back; the first half of the trials
     /// changes all that fail at once, the second half one at a time.
     bool trial_and_error(RowSystem& rows, int most_trials, StepReport& report, Vec<TraceEntry>* trace) {
