@@ -128,7 +128,7 @@ void require_regular(const Tree& tree, const nb::object& q, const nb::object& re
     batch.q = {Q.data() + (Q.ndim() > 1 && Q.size() > tree.nq * state ? tree.nq * state : 0), 0};
     batch.out = M.data();
     run_here(kernels().mass_matrix, batch, 0, 1);
-    kernels().factorize(tree, M.data());
+    kernels().factorize(tree, M.data(), tree.nv);
     for (std::size_t i = tree.bodies.size(); i-- > 0;) {
         const Body& b = tree.bodies[i];
         for (int k = b.iv; k < b.iv + b.nv; ++k) {
@@ -223,7 +223,7 @@ struct InertiaFactor {
         batch.q.data = Q.data();
         batch.out = L.data();
         run_here(kernels().mass_matrix, batch, 0, 1);
-        kernels().factorize(*tree, L.data());
+        kernels().factorize(*tree, L.data(), tree->nv);
         for (std::size_t k = 0; k < static_cast<std::size_t>(tree->nv); ++k) {
             if (!(L[k * static_cast<std::size_t>(tree->nv + 1)] > 0)) throw InputError("SingularError", "the inertia matrix is singular at freedom " + std::to_string(k));
         }
@@ -237,7 +237,7 @@ struct InertiaFactor {
         double* out;
         nb::object result = nb::steal(new_array(shape, false, &out));
         std::copy(b.data(), b.data() + b.size(), out);
-        for (npy_intp i = 0; i + tree->nv <= b.size() && tree->nv; i += tree->nv) kernels().solve(*tree, L.data(), out + i);
+        for (npy_intp i = 0; i + tree->nv <= b.size() && tree->nv; i += tree->nv) kernels().solve(*tree, L.data(), tree->nv, out + i);
         return result;
     }
 };

@@ -37,6 +37,7 @@ public:
             double t = left;
             std::copy(q, q + nq_, q_start_.begin()), std::copy(v, v + nv_, v_start_.begin());
             gap_start_ = detector_.gap, found_start_ = detector_.found;
+            tried_ = 0;
             for (int attempt = 0;; ++attempt) {
                 if (attempt > 0) detector_.found = found_start_;  // what touches when this part begins
                 const bool may_divide = part + 1 < most_parts && attempt < 12, may_halve = may_divide && halving && t > h / most_halves;
@@ -48,8 +49,10 @@ public:
                 if (shorter < t && part >= located && land(q)) {
                     std::copy(q_start_.begin(), q_start_.end(), q), std::copy(v_start_.begin(), v_start_.end(), v);
                     detector_.found = found_start_;
+                    const int impacts = report.impacts;
                     impact(q, v, h, t);
                     std::copy(v, v + nv_, v_start_.begin());
+                    if (report.impacts > impacts) tried_ = 0;
                     continue;
                 }
                 if (may_halve && !(solver_.certificate.holds() && passes_agree_)) shorter = smaller(shorter, 0.5 * t);  // another problem
@@ -156,16 +159,19 @@ private:
     }
     void smooth(double t, double h, const double* q, const double* v, const double* tau, const double* external, const double* gravity, double* q_new, double* v_new) {
         const Vec3<double> g = read3(gravity);
+        const bool known = crowd_ && tried_ > 0;  // forces and motion, from another attempt
+        if (known) solver_.remember();
         moving_at_end_ = false;
         integrate(tree_, q, v, 0.5 * t, q_mid_.data());
         inertia_.at(q_mid_.data(), t);
         body_motions(tree_, {q_mid_.data(), 0}, {v, 0}, motions_.data());
         for (std::size_t i = 0; i < poses_.size(); ++i) poses_[i] = motions_[i].X;
         gather_again(poses_.data(), t, h, q, v);
-        expectation_.mean(t, v, v_mean_);
+        if (!known) expectation_.mean(t, v, v_mean_);
+        for (std::size_t i = 0; i < nv_ && known; ++i) v_mean_[i] = v[i] + t / tried_ * (v_mean_[i] - v[i]);
         const bool moves = std::any_of(v, v + nv_, [](double x) { return std::fabs(x) > impact_speed; });
-        bool heap = false;
-        for (int pass = 0; pass < most_passes; ++pass) {
+        bool heap = known;
+        for (int pass = known, first = pass; pass < most_passes; ++pass) {
             // forces at the middle with the velocity products of the mean velocity: at first as the last step lets expect it
             const double* v_at = v_mean_.data();
             rnea<double>(tree_, {q_mid_.data(), 0}, {v_at, 0}, {nullptr, 0}, {external, 0}, g, rnea_.data(), {bias_.data(), 0});
@@ -174,7 +180,7 @@ private:
             inertia_.solve(free_.data());
             for (std::size_t i = 0; i < nv_; ++i) v_new_[i] = v[i] + free_[i];
             solver_.impact = false, solver_.duration = t, solver_.rough = crowd_ && moves && pass == 0 && !expectation_.any();
-            solver_.solve(tree_, rows_, inertia_, pass > 0, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
+            solver_.solve(tree_, rows_, inertia_, pass > first, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
             if (!solver_.roughly && !solver_.thorough && !solver_.certificate.holds()) break;  // this part will be halved
             double speed = 0, change = 0, other = 0;
             for (std::size_t i = 0; i < nv_; ++i) {
@@ -191,6 +197,7 @@ private:
             if (passes_agree_ && (pass >= most_passes - 3 || !rest())) break;
             if (expectation_.any() && other > 0.5 * change) expectation_.forget(), std::copy(v, v + nv_, v_mean_.begin());  // nothing could be expected
         }
+        tried_ = solver_.certificate.holds() ? t : 0.0;
         integrate(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
         for (int again = 0; again < most_bends && straighten(t); ++again) {
             for (std::size_t i = 0; i < nv_; ++i) v_new_[i] = v[i] + free_[i];
@@ -395,6 +402,7 @@ private:
     bool passes_agree_ = true, crowd_ = false;
     bool predictable_ = true;  // not a heap that moves: its forces are no continuation of the last ones
     double g_ = 9.81, h_ = 1, elapsed_ = 0, landing_ = 0;
+    double tried_ = 0;         // the time for which v_mean_ was found from the same start, 0: not yet
 };
 
 UKEMI_END

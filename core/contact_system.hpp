@@ -98,18 +98,17 @@ public:
         groups.push_back(g);
     }
     /// Y = D^-1/2 L^-T H^T, with M = L^T D L (factor.hpp).
-    void respond(const double* L) {
+    void respond(const double* L, std::ptrdiff_t ld) {
         Y = H;
-        const int n = tree_.nv;
-        scale_.resize(static_cast<std::size_t>(n));
-        for (int k = 0; k < n; ++k) scale_[static_cast<std::size_t>(k)] = 1.0 / std::sqrt(L[static_cast<std::ptrdiff_t>(k) * n + k]);
+        scale_.resize(static_cast<std::size_t>(tree_.nv));
+        for (int k = 0; k < tree_.nv; ++k) scale_[static_cast<std::size_t>(k)] = 1.0 / std::sqrt(L[k * ld + k]);
         for (const Group& g : groups) {
             number(g);
             with_rows(g.rows, [&](auto rows) {
                 for (int i = g.dofs_end - g.dofs - 1, width; i >= 0; i -= width) {
                     width = joint_rows_[static_cast<std::size_t>(dofs[static_cast<std::size_t>(g.dofs + i)])] == 3 ? 3 : 1;
-                    if (width == 3) respond_joint<3>(g, rows, L, i - 2);
-                    else respond_joint<1>(g, rows, L, i);
+                    if (width == 3) respond_joint<3>(g, rows, L, ld, i - 2);
+                    else respond_joint<1>(g, rows, L, ld, i);
                 }
             });
         }
@@ -155,9 +154,9 @@ public:
             }
         });
     }
-    void finish_response(const double* L, double* x) const {
+    void finish_response(const double* L, std::ptrdiff_t ld, double* x) const {
         for (int k = 0; k < tree_.nv; ++k) x[k] *= scale_[static_cast<std::size_t>(k)];
-        solve_lower(tree_, L, x);
+        solve_lower(tree_, L, ld, x);
     }
     int island(const Group& g) { return find(g.root); }
     int joint_freedoms(int dof) const { return joint_rows_[static_cast<std::size_t>(dof)]; }
@@ -181,12 +180,12 @@ private:
         });
     }
     /// The part of Y that `width` freedoms of one joint have, the first of them at place i of the group; takes it from those above.
-    template <int width, class Rows> UKEMI_INLINE void respond_joint(const Group& g, Rows rows, const double* L, int i) {
+    template <int width, class Rows> UKEMI_INLINE void respond_joint(const Group& g, Rows rows, const double* L, std::ptrdiff_t ld, int i) {
         const int first = dofs[static_cast<std::size_t>(g.dofs + i)];
         double *y = Y.data() + g.store, from[width][most_rows];
         const double* row[width];
         for (int k = width - 1; k >= 0; --k) {
-            row[k] = L + static_cast<std::ptrdiff_t>(first + k) * tree_.nv;
+            row[k] = L + (first + k) * ld;
             for (int r = 0; r < rows; ++r) from[k][r] = y[(i + k) * rows + r];
             for (int j = k + 1; j < width; ++j)
                 for (int r = 0; r < rows; ++r) from[k][r] -= row[j][first + k] * from[j][r];

@@ -38,11 +38,10 @@ template <class T, class W, class F> UKEMI_INLINE void climb(const Tree& tree, c
     }
 }
 
-/// Lower triangle of M (row-major, nv x nv); with `mirror` the upper one too. Entries between different branches are
+/// Lower triangle of M (row-major, rows `ld` apart); with `mirror` the upper one too. Entries between different branches are
 /// zero and are not touched: the caller clears M once.
-template <class T> inline void crba(const Tree& tree, const In<T>& q, bool mirror, CrbaBody<T>* bodies, const Out<T>& M) {
+template <class T> inline void crba(const Tree& tree, const In<T>& q, bool mirror, CrbaBody<T>* bodies, const Out<T>& M, std::ptrdiff_t ld) {
     const int n = static_cast<int>(tree.bodies.size());
-    const std::ptrdiff_t ld = tree.nv;
     for (int i = 0; i < n; ++i) {
         const Body& b = tree.bodies[i];
         CrbaBody<T>& x = bodies[i];

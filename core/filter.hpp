@@ -273,7 +273,7 @@ inline void filter_step(FilterData& d, const FilterInput& in) {
             }
         }
     }
-    crba<double>(tree, q, true, static_cast<CrbaBody<double>*>(d.crba), {d.M, 0});
+    crba<double>(tree, q, true, static_cast<CrbaBody<double>*>(d.crba), {d.M, 0}, tree.nv);
     rnea<double>(tree, q, v, {nullptr, 0}, {in.external, 0}, {d.gravity[0], d.gravity[1], d.gravity[2]}, static_cast<RneaBody<double>*>(d.rnea), {d.bias, 0});
 
     // desired accelerations: [DF03] eq. 39

@@ -53,7 +53,7 @@ inline void filter_impulse(FilterData& d, const BodyMotion* B, const In<double>&
     for (int round = 0; round < 4 && mark_impacts(d, B, q); ++round) {
         if (round == 0) {
             for (int i = 0; i < n * n; ++i) d.factor[i] = d.M[i];
-            factorize(tree, d.factor);
+            factorize(tree, d.factor, n);
         }
         for (int j = 0; j < n; ++j) d.v_new[j] = d.v[j] + d.s.dt * d.a[j];
         const int edges = friction_edges(d, d.set, d.edge, 0.0);  // what glides is only kept out of the floor
@@ -69,7 +69,7 @@ inline void filter_impulse(FilterData& d, const BodyMotion* B, const In<double>&
                 const Vec3<double> f = read3(d.edge + 3 * e);
                 point_row(tree, B, q, d.points[p], read3(d.place + 3 * p), f, j);
                 std::memcpy(r, j, static_cast<std::size_t>(d.stride) * sizeof(double));
-                solve(tree, d.factor, r);
+                solve(tree, d.factor, n, r);
                 d.c[e] = dot(f, goal) - dot_rows(j, d.v_new, d.stride);
                 for (int i = 0; i <= e; ++i) d.Q[e * edges + i] = d.Q[i * edges + e] = dot_rows(j, d.response + i * d.stride, d.stride);
                 trace += d.Q[e * edges + e];

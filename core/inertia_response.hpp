@@ -50,7 +50,7 @@ public:
         const std::size_t n = tree.bodies.size();
         by_bodies_ = by_bodies;
         if (!by_bodies_) {
-            crba_.resize(n), M_.assign(nv_ * nv_, 0.0);
+            crba_.resize(n), ld_ = row_length(tree), M_.assign(nv_ * static_cast<std::size_t>(ld_ + 1), 0.0);
             return;
         }
         body_of_.resize(nv_);
@@ -74,17 +74,17 @@ public:
             impulse_inward<double>(stiff_, {q, 0}, {nullptr, 0}, {nullptr, 0}, work());
             return;
         }
-        crba<double>(tree_, {q, 0}, false, crba_.data(), {M_.data(), 0});
+        crba<double>(tree_, {q, 0}, false, crba_.data(), {M_.data(), 0}, ld_);
         for (const Elastic& e : tree_.elastic) {
             const Body& b = tree_.bodies[static_cast<std::size_t>(e.body)];
             for (int r = 0; r < b.nv && h > 0; ++r)
-                for (int c = 0; c <= r; ++c) M_[static_cast<std::size_t>(b.iv + r) * nv_ + static_cast<std::size_t>(b.iv + c)] += more(e, b.nv, r, c, h);
+                for (int c = 0; c <= r; ++c) M_[static_cast<std::size_t>((b.iv + r) * ld_ + b.iv + c)] += more(e, b.nv, r, c, h);
         }
-        factorize(tree_, M_.data());
+        factorize(tree_, M_.data(), ld_);
     }
     /// x := M^-1 x
     void solve(double* x) {
-        if (!by_bodies_) return ukemi::UKEMI_LEVEL::solve(tree_, M_.data(), x);
+        if (!by_bodies_) return ukemi::UKEMI_LEVEL::solve(tree_, M_.data(), ld_, x);
         std::fill(F_.begin(), F_.end(), Force<double>{{0, 0, 0}, {0, 0, 0}});
         for (int i = static_cast<int>(bodies_.size()) - 1; i >= 0; --i) {
             const Body& b = stiff_.bodies[static_cast<std::size_t>(i)];
@@ -96,14 +96,14 @@ public:
     }
     /// M^-1 H^T w from Y w: the other half.
     void finish(const RowSystem& rows, double* y) {
-        if (!by_bodies_) return rows.finish_response(M_.data(), y);
+        if (!by_bodies_) return rows.finish_response(M_.data(), ld_, y);
         std::copy_n(y, nv_, drive_.begin());
         for (const Body& b : stiff_.bodies) other_half(b, gain_.data() + gain_size * b.iv, drive_.data() + b.iv);
         outward(y);
     }
     /// Y of all rows.
     void respond(RowSystem& rows) {
-        if (!by_bodies_) return rows.respond(M_.data());
+        if (!by_bodies_) return rows.respond(M_.data(), ld_);
         rows.Y = rows.H;
         for (const Group& g : rows.groups) {
             const int* dofs = rows.dofs.data() + g.dofs;
@@ -214,6 +214,7 @@ private:
     bool by_bodies_ = false;
     Vec<CrbaBody<double>> crba_;  // by the matrix
     Vec<double> M_;
+    int ld_ = 0;                  // of its rows
     Tree stiff_;                  // by bodies: with the joint inertias of the step
     double step_ = 0;
     Vec<AbaBody<double>> bodies_;

@@ -79,7 +79,7 @@ struct InverseDynamics {
 struct MassMatrix {
     template <class T> static void run(const Batch& b, std::ptrdiff_t i, void* scratch) {
         Arena arena{static_cast<char*>(scratch)};
-        crba<T>(*b.tree, in<T>(b.q, i), true, arena.take<CrbaBody<T>>(b.tree->bodies.size()), out<T>(b, i));
+        crba<T>(*b.tree, in<T>(b.q, i), true, arena.take<CrbaBody<T>>(b.tree->bodies.size()), out<T>(b, i), b.tree->nv);
     }
 };
 struct LinkPoses {

@@ -32,8 +32,8 @@ struct Kernels {
     int lanes;
     std::size_t (*scratch_bytes)(const Tree&);
     Kernel forward_dynamics, inverse_dynamics, mass_matrix, link_poses, jacobian, jacobian_rate, mechanics, integrate, difference;
-    void (*factorize)(const Tree&, double* M);
-    void (*solve)(const Tree&, const double* L, double* x);
+    void (*factorize)(const Tree&, double* M, std::ptrdiff_t ld);
+    void (*solve)(const Tree&, const double* L, std::ptrdiff_t ld, double* x);
     void (*retract)(const Tree&, const double* q0, const double* x, double* q);
     void (*semi_implicit)(const Tree&, const double* a, double dt, double* q, double* v);
     void (*chart_rate)(const Tree&, const double* x, const double* q, const double* v, double* rate);
