@@ -8,7 +8,6 @@ class ContactMemory {
 public:
     /// A contact: its hypothesis, its points (`count` of `points`) and its wrench in the world.
     struct Contact {
-        int a, b;
         Grip grip;
         Shape2 kind;
         int i, j, pivot;
@@ -20,10 +19,11 @@ public:
     struct Stop { int stop; double sign, w; };
 
     void keep(const IslandSystem& system, double duration) {
-        contacts_.clear(), stops_.clear(), points_.clear();
+        contacts_.clear(), pairs_.clear(), stops_.clear(), points_.clear();
         for (std::size_t i = 0; i < system.patch_count; ++i) {
             const Patch& p = system.patches[i];
-            contacts_.push_back({p.link_a, p.link_b, p.grip, p.kind, p.i, p.j, p.pivot, p.example && p.grip == Grip::stick, static_cast<int>(p.points.size()), points_.size(), p.frame.p,
+            pairs_.push_back(pair(p));
+            contacts_.push_back({p.grip, p.kind, p.i, p.j, p.pivot, p.example && p.grip == Grip::stick, static_cast<int>(p.points.size()), points_.size(), p.frame.p,
                                  p.frame.R * Vec3<double>{p.w[0], p.w[1], p.w[2]}, p.frame.R * Vec3<double>{p.w[3], p.w[4], p.w[5]}});
             points_.insert(points_.end(), p.points.begin(), p.points.end());
         }
@@ -44,9 +44,8 @@ public:
 
     /// nullptr: it did not touch.
     const Contact* of(const Patch& p) const {
-        for (const Contact& c : contacts_)
-            if (c.a == p.link_a && c.b == p.link_b) return &c;
-        return nullptr;
+        const auto found = std::find(pairs_.begin(), pairs_.end(), pair(p));
+        return found == pairs_.end() ? nullptr : &contacts_[static_cast<std::size_t>(found - pairs_.begin())];
     }
     const Stop* of(const StopState& state) const {
         for (const Stop& s : stops_)
@@ -57,6 +56,8 @@ public:
     const Vec<double>& loops() const { return loops_; }
 
 private:
+    static std::uint64_t pair(const Patch& p) { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(p.link_a)) << 32 | static_cast<std::uint32_t>(p.link_b); }
+    Vec<std::uint64_t> pairs_;  // whose contacts these are
     Vec<Contact> contacts_;
     Vec<Stop> stops_;
     Vec<PatchPoint> points_;

@@ -31,14 +31,12 @@ public:
     /// A point (x, y) of a contact, whose group moves with u_free without forces. It may not approach faster than `target`; its slip is
     /// u_t + shift. `force`: a guess.
     void add_point(const Group& g, const double* u_free, double x, double y, double mu, double target, double shift_x, double shift_y, const Vec3<double>& force) {
-        add({&g, mu > no_friction ? 3 : 1, {-target, shift_x, shift_y}, mu, {force.z, force.x, force.y}}, {{{0, 0, 1, y, -x, 0}, {1, 0, 0, 0, 0, -y}, {0, 1, 0, 0, 0, x}}}, u_free);
+        add({&g, mu > no_friction ? 3 : 1, {-target, shift_x, shift_y}, mu, {force.z, force.x, force.y}}, {-1, x, y}, u_free);
     }
-    void add_stop(const Group& g, const double* u_free, double target, double force) { add({&g, 1, {-target}, 0, {force}}, {{{1}}}, u_free); }
+    void add_stop(const Group& g, const double* u_free, double target, double force) { add({&g, 1, {-target}, 0, {force}}, {0, 0, 0}, u_free); }
     void add_equal(const Group& g, const double* u_free, int row, double target) {
         equal_.push_back(points.size());
-        Motions m{};
-        m.T[0][row] = 1;
-        add({&g, 1, {-target}, 0, {}, true}, m, u_free);
+        add({&g, 1, {-target}, 0, {}, true}, {row, 0, 0}, u_free);
     }
 
     /// Force (f_x, f_y, f_n) of the i-th point or stop, in its cone; force of the i-th equal row.
@@ -122,7 +120,12 @@ public:
 private:
     static constexpr int lanes = BlockLu::lanes;
     static constexpr double no_friction = 1e-9;
-    struct Motions { double T[3][most_rows]; };  // of a point, out of those of its group
+    /// Motions (n, x, y) out of those of a group: of a point (x, y) of a contact, or one row.
+    struct Motions {
+        int row;
+        double x, y;
+        UKEMI_INLINE Vec3<double> of(const double* u) const { return row < 0 ? Vec3<double>{u[2] + y * u[3] - x * u[4], u[0] - y * u[5], u[1] + x * u[5]} : Vec3<double>{u[row], 0, 0}; }
+    };
     /// Freedoms dofs[begin .. end) of a group that stand in one block.
     struct Part { int block, begin, end; };
     /// Where the freedoms of a group stand: its parts, in the order of elimination, their Fours, and each part's blocks with those after it.
@@ -132,8 +135,9 @@ private:
         if (p.alone) p.u_free[0] = 1, p.equal = false;
     }
     void add(Point p, const Motions& m, const double* u_free) {
-        for (int r = 0; r < p.rows; ++r)
-            for (int i = 0; i < p.group->rows; ++i) p.u_free[r] += m.T[r][i] * u_free[i];
+        const Vec3<double> u = m.of(u_free);
+        p.u_free[0] += u.x;
+        if (p.rows == 3) p.u_free[1] += u.y, p.u_free[2] += u.z;
         points.push_back(p), motions_.push_back(m);
     }
     template <class F> UKEMI_INLINE void for_fours(const Point& p, F f) const {
@@ -198,12 +202,12 @@ private:
             for (int d = part.begin; d < part.end; ++d) {
                 const int lane = lane_of_[static_cast<std::size_t>(rows.dofs[static_cast<std::size_t>(d)])];
                 const double* column = rows.Y.data() + g.store + (d - g.dofs) * g.rows;
-                double *Y = Y_.data() + begin + lane / lanes * p.rows * lanes + lane % lanes, r_y[3] = {};
-                for (int r = 0; r < p.rows; ++r) {
-                    for (int k = 0; k < g.rows; ++k) r_y[r] += m.T[r][k] * column[k];
-                    Y[r * lanes] = r_y[r];
-                }
-                nn += r_y[0] * r_y[0], xx += r_y[1] * r_y[1], xy += r_y[1] * r_y[2], yy += r_y[2] * r_y[2];
+                double* Y = Y_.data() + begin + lane / lanes * p.rows * lanes + lane % lanes;
+                const Vec3<double> y = m.of(column);
+                Y[0] = y.x, nn += y.x * y.x;
+                if (p.rows == 1) continue;
+                Y[lanes] = y.y, Y[2 * lanes] = y.z;
+                xx += y.y * y.y, xy += y.y * y.z, yy += y.z * y.z;
             }
         }
         p.normal = nn, p.along = 0.5 * (xx + yy) + norm(0.5 * (xx - yy), xy);

@@ -3,6 +3,9 @@
 // there are solids, and pairs are only looked at where the boxes overlap along x. The sweep takes boxes with room to
 // move: until one leaves its own, no other pairs can be near.
 #pragma once
+#include <bit>
+#include <cstdint>
+
 #include "contact_geometry.hpp"
 
 UKEMI_BEGIN
@@ -14,6 +17,7 @@ public:
             const SolidPair& p = scene.pairs[i];
             partners_.push_back({std::min(p.a, p.b), std::max(p.a, p.b), static_cast<int>(i)});
         }
+        of_pair_ = partners_, found_.resize((partners_.size() + 63) / 64);
         std::sort(partners_.begin(), partners_.end(), [](const Partner& one, const Partner& other) { return std::pair(one.first, one.second) < std::pair(other.first, other.second); });
         Vec<char> paired(scene.solids.size(), 0);
         for (const Partner& p : partners_) ++begin_[static_cast<std::size_t>(p.first) + 1], paired[static_cast<std::size_t>(p.first)] = paired[static_cast<std::size_t>(p.second)] = 1;
@@ -46,13 +50,15 @@ public:
             for (; k > 0 && rooms_[k - 1].box.low.x > r.box.low.x; --k) rooms_[k] = rooms_[k - 1];
             rooms_[k] = r;
         }
-        pairs.clear();
+        std::fill(found_.begin(), found_.end(), 0);
         for (std::size_t i = 0; i < rooms_.size(); ++i) {
             const Room& one = rooms_[i];
             for (std::size_t k = i + 1; k < rooms_.size() && rooms_[k].box.low.x <= one.box.high.x; ++k)
                 if (overlap(one.box, rooms_[k].box)) add_pair(one.solid, rooms_[k].solid);
         }
-        std::sort(pairs.begin(), pairs.end(), [](const Partner& one, const Partner& other) { return one.pair < other.pair; });
+        pairs.clear();
+        for (std::size_t w = 0; w < found_.size(); ++w)
+            for (std::uint64_t left = found_[w]; left; left &= left - 1) pairs.push_back(of_pair_[64 * w + static_cast<std::size_t>(std::countr_zero(left))]);
     }
 
 private:
@@ -67,11 +73,12 @@ private:
         const int first = std::min(a, b), second = std::max(a, b);
         const auto end = partners_.begin() + begin_[static_cast<std::size_t>(first) + 1];
         const auto found = std::lower_bound(partners_.begin() + begin_[static_cast<std::size_t>(first)], end, second, [](const Partner& p, int x) { return p.second < x; });
-        if (found != end && found->second == second) pairs.push_back(*found);
+        if (found != end && found->second == second) found_[static_cast<std::size_t>(found->pair) / 64] |= std::uint64_t{1} << (found->pair % 64);
     }
 
     Vec<Box> boxes_;
-    Vec<Partner> partners_;  // by their solids
+    Vec<Partner> partners_, of_pair_;  // by their solids, and as the scene has them
+    Vec<std::uint64_t> found_;         // a bit for each of these
     Vec<int> begin_;         // of each solid's, where it is the first
     Vec<Room> rooms_;        // in the order in which they begin along x
 };

@@ -98,12 +98,12 @@ protected:
     /// Marks what has to slow down within t, see Stepper::landing_speed, or might have to.
     void expect_landings(double t, const double* q, const double* v) {
         find_motions(q, v);
-        const auto soon = [&](double gap, double speed) { return gap + t * (1.5 * speed - change_of_speed) < 0; };
+        const auto soon = [&](double gap, double speed, double change) { return gap + t * (1.5 * speed - change) < 0; };
         for (Found& f : detector_.found)
-            if (!f.touches && !(f.material.restitution > 0) && soon(f.gap, speed_of(f, motions_.data(), poses_.data()))) f.touches = true, detector_.touched[static_cast<std::size_t>(f.key)] = 1;
+            if (!f.touches && !(f.material.restitution > 0) && soon(f.gap, speed_of(f, motions_.data(), poses_.data()), change_of_speed)) f.touches = true, detector_.touched[static_cast<std::size_t>(f.key)] = 1;
         for (std::size_t i = 0; i < stop_touched_.size(); ++i) {
             const Stop& s = scene_.stops[i / 2];
-            if (!stop_touched_[i] && !(s.restitution > 0)) stop_touched_[i] = i % 2 ? soon(s.upper - q[s.iq], -v[s.iv]) : soon(q[s.iq] - s.lower, v[s.iv]);
+            if (!stop_touched_[i] && !(s.restitution > 0)) stop_touched_[i] = i % 2 ? soon(s.upper - q[s.iq], -v[s.iv], change_at_stops) : soon(q[s.iq] - s.lower, v[s.iv], change_at_stops);
         }
     }
     /// What touches before the step ends at q, without a touch-down of its own: an impact at the start slows it down so that it
@@ -158,7 +158,7 @@ protected:
     static constexpr double impact_speed = 1e-3;  // slower approach is met without an impact [m/s]: half a um in a step of 1 ms
     static constexpr int most_parts = 64;       // of a step
     static constexpr int crowd = 20;            // points that touch; more of them
-    static constexpr double change_of_speed = 0.1;  // [m/s, rad/s]: what a step of a crowd may bring
+    static constexpr double change_of_speed = 0.2, change_at_stops = 10;  // [m/s], [rad/s]: what a step of a crowd may bring
     static constexpr double crowd_accepts = 1e-4;  // may go this deep before they touch down, or are stopped by an impact [m]
     static constexpr double shortest_part = 1e-2;  // of a step, where it is divided at a touch-down
     static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]
