@@ -14,6 +14,7 @@ public:
     explicit PointNewton(ContactPoints& contacts) : contacts_(contacts), points_(contacts.points) {}
 
     static constexpr double fast = 0.05;  // [m/s]: where something slides as fast, what sticks may creep; forces need not have settled
+    int first_sweeps = 1;                 // tell the first conditions
     double viscous = 0;                   // [m/s]: below this slip friction is viscous, and needs no memory; 0: it holds what sticks
 
     /// Other points: conditions found before tell nothing.
@@ -36,7 +37,7 @@ public:
             ++*trials;
             const double length = newton_step();
             if (!(length > 0)) break;
-            if (step > 0 && (step > enough_steps || ((moved_ < settled || fastest_ > fast) && worst_ < promising)) && valid()) return found_ = length == 1, true;
+            if (step > 0 && (step > enough_steps || ((moved_ < settled || worst_ < still || fastest_ > fast) && worst_ < promising)) && valid()) return found_ = length == 1, true;
             const bool led_on = length > short_step;
             creep_ = std::clamp(led_on ? creep_ * less_creep : creep_ / less_creep, least_creep, most_creep);
             stiff_ = std::clamp(length == 1 ? stiff_ * stiffer : led_on ? stiff_ : stiff_ / stiffer, softest, stiffest);
@@ -74,6 +75,7 @@ private:
     static constexpr int patience = 4, few_short_steps = 8;  // short steps before the next sweeps; before others may try
     static constexpr double fewest_sweeps = 10, more_sweeps = 1.5, most_sweeps = 80;
     static constexpr int enough_steps = 12;       // after these, forces need not have settled
+    static constexpr double still = 3e-7;         // [m/s]: of what rests, forces that lack no more may differ by what the motion leaves open
     static constexpr double promising = 1e-4;     // [m/s]: of forces that lack more it need not be asked whether they are valid
     static constexpr double even = 3, more_even = 10;  // how motion weighs against force; by turns, where steps get short
     static constexpr double softest = 1e2, soft = 1e3, stiffest = 1e5, stiffer = 30;  // of what holds, times its own response: at least, at first, at most
@@ -87,7 +89,7 @@ private:
         of_.assign(points_.size(), {});
         keep_start();
         even_ = even, creep_ = most_creep, stiff_ = soft;
-        start_again(1);
+        start_again(first_sweeps);
     }
     void keep_start() {
         for (std::size_t i = 0; i < points_.size(); ++i) std::copy(points_[i].f, points_[i].f + 3, of_[i].f_start);

@@ -53,14 +53,15 @@ public:
         if (length > most) f[1] *= most / length, f[2] *= most / length;
     }
 
-    /// The points that are added next are those added last, with other motions.
-    void pose_again() { before_.swap(points), points.clear(), equal_.clear(), motions_.clear(); }
+    /// The points that are added next are those added last, with other motions; `same_forces`: and the forces that these had.
+    void pose_again(bool same_forces) { before_.swap(points), points.clear(), equal_.clear(), motions_.clear(), same_forces_ = same_forces; }
     /// Blocks of freedoms, the matrix over them, and Y of each point in these blocks.
     void arrange(const RowSystem& rows) {
         if (!before_.empty()) {
             for (std::size_t i = 0; i < points.size(); ++i) {
                 Point &p = points[i], &before = before_[i];
                 p.path = before.path, p.store = before.store, p.normal = before.normal, p.along = before.along, p.alone = before.alone;
+                if (same_forces_) std::copy(before.f, before.f + 3, p.f);
                 leave_alone(p);
             }
             return before_.clear();
@@ -269,6 +270,7 @@ private:
     }
 
     Vec<Point> before_;  // while they are posed again
+    bool same_forces_ = false;
     Vec<std::size_t> equal_;
     Vec<Motions> motions_;
     Vec<int> block_of_, lane_of_, branches_, sizes_;  // of each freedom: its block (-1: none), its place there, how many follow it; sizes of the blocks

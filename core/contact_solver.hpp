@@ -60,17 +60,18 @@ private:
         const bool heap = members_.size() >= large, slides = heap && !impact && slides_somewhere(rows);
         for (std::size_t m = 0; m < members_.size(); ++m)
             if (group(rows, m).kind == GroupKind::patch) patches[static_cast<std::size_t>(group(rows, m).index)].rests_below = slides ? moving_tolerance : stick_tolerance;
+        newton_.first_sweeps = impact ? 3 : 1;  // of impacts nothing is known
         newton_.viscous = slides ? 0.9 * moving_tolerance : 0.0;
         for (std::size_t m = 0; m < members_.size() && !again; ++m) first_hypothesis(rows, group(rows, m), heap);
         bool by_hypothesis = !heap && trial_and_error(rows, 8 + static_cast<int>(members_.size()), report, trace);
         if (!by_hypothesis) {
             ++report.swept;
-            pose_points(rows, true);
+            pose_points(rows, again ? Posed::again : Posed::first);
             if (!heap || (!solve_points(rows, again, report) && thorough)) by_hypothesis = solve_cones(rows, report, trace);
             report.exact += !by_hypothesis;
         }
         store(rows);
-        certificate.include(certificate_of(rows));
+        if (!roughly) certificate.include(certificate_of(rows));
     }
 
     /// Does a contact slide as the step begins, faster than by creeping?
@@ -106,10 +107,9 @@ private:
     /// Forces of all points by Newton's steps, over cones, and by Newton's steps with more patience; false if none leads to valid ones.
     bool solve_points(RowSystem& rows, bool again, StepReport& report) {
         auto valid = [&] { return read_forces(rows), certificate_of(rows).holds(); };
-        if ((roughly = rough)) newton_.solve_roughly(&report.trials);
-        else if ((again && newton_.go_on(&report.trials, valid)) || newton_.solve(false, &report.trials, valid) || cones_.solve(false, valid) || newton_.solve(true, &report.trials, valid)) return true;
-        read_forces(rows);
-        return rough;
+        if ((roughly = rough)) return newton_.solve_roughly(&report.trials), add_forces(rows), true;
+        if ((again && newton_.go_on(&report.trials, valid)) || newton_.solve(false, &report.trials, valid) || cones_.solve(false, valid) || newton_.solve(true, &report.trials, valid)) return true;
+        return read_forces(rows), false;
     }
     /// Forces of all points by the cone problem; what it found is tried as a hypothesis, which is exact to rounding if it holds. Where
     /// not even the forces are valid, Newton's steps try from those of the last step.
@@ -117,20 +117,21 @@ private:
         do {
             cones_.solve(true, [] { return false; });
             read_forces(rows);
-        } while (came_to_rest(rows) && (pose_points(rows, false), true));
+        } while (came_to_rest(rows) && (pose_points(rows, Posed::rested), true));
         if (trial_and_error(rows, 3, report, trace)) return true;
         if (trace) trace->push_back({report.solves, 0, -1, -1, Condition::off, Check::none, 0});
         auto valid = [&] { return read_forces(rows), certificate_of(rows).holds(); };
         if (valid()) return false;
-        pose_points(rows, true);
+        pose_points(rows, Posed::first);
         if (!newton_.solve(true, &report.trials, valid)) cones_.restore(), read_forces(rows);
         return false;
     }
-    /// Slip is the motion at the end less that of sticking, or with the motion at the start (twice the mean). `first`: what sticks does
-    /// as its target tells, and forces are as they were.
-    void pose_points(RowSystem& rows, bool first) {
-        if (posed_ == present_) contacts_.pose_again();
-        else contacts_.clear(), newton_.forget();
+    /// Slip is the motion at the end less that of sticking, or with the motion at the start (twice the mean). What sticks does as its target
+    /// tells, or (`rested`) as it did; forces are at first as they were in the last step, and `again` as they are.
+    enum class Posed { first, again, rested };
+    void pose_points(RowSystem& rows, Posed how) {
+        if (posed_ == present_) contacts_.pose_again(how == Posed::again);
+        else contacts_.clear(), newton_.forget(), how = how == Posed::again ? Posed::first : how;
         posed_ = present_;
         for (std::size_t m = 0; m < members_.size(); ++m) {
             const Group& g = group(rows, m);
@@ -139,11 +140,11 @@ private:
             for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) contacts_.add_equal(g, u_free, r, wanted(g, r));
             if (g.kind != GroupKind::patch) continue;
             Patch& p = patches[static_cast<std::size_t>(g.index)];
-            const ContactMemory::Contact* memory = impact || !first ? nullptr : memory_.of(p);
+            const ContactMemory::Contact* memory = impact || how != Posed::first ? nullptr : memory_.of(p);
             const bool same = memory && memory->grip != Grip::off && memory->count == static_cast<int>(p.points.size());
             for (std::size_t k = 0; k < p.points.size(); ++k) {
                 PatchPoint& c = p.points[k];
-                if (first) c.rest_x = slip_x(p.target, c), c.rest_y = slip_y(p.target, c);
+                if (how != Posed::rested) c.rest_x = slip_x(p.target, c), c.rest_y = slip_y(p.target, c);
                 const double x = c.share > 0 ? slip_x(p.u0, c) : -c.rest_x, y = c.share > 0 ? slip_y(p.u0, c) : -c.rest_y;
                 Vec3<double> force{0, 0, 0};
                 if (same) force = {memory_.point(*memory, k).fx, memory_.point(*memory, k).fy, larger(0.0, memory_.point(*memory, k).pressure)};
@@ -175,6 +176,13 @@ private:
     }
     /// Forces and motions of the points, and the hypothesis they amount to.
     void read_forces(RowSystem& rows) {
+        add_forces(rows);
+        respond_by_rows(rows);
+        base_ = w_;
+        hypothesis_of_points(rows);
+    }
+    /// Forces of the points, and of their groups.
+    void add_forces(RowSystem& rows) {
         std::fill(w_.begin(), w_.end(), 0.0);
         forces_.clear();
         std::size_t point = 0, equal = 0;
@@ -184,15 +192,16 @@ private:
             if (g.kind == GroupKind::stop) w[0] = contacts_.force(point++).z;
             for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) w[r] = contacts_.equal_force(equal++);
             if (g.kind != GroupKind::patch) continue;
-            for (const PatchPoint& c : patches[static_cast<std::size_t>(g.index)].points) {
+            Patch& p = patches[static_cast<std::size_t>(g.index)];
+            p.grip = Grip::off;
+            for (PatchPoint& c : p.points) {
                 const Vec3<double> f = contacts_.force(point++);
+                c.pressure = f.z, c.fx = f.x, c.fy = f.y;
+                if (f.z > 0) p.grip = Grip::slip;
                 w[0] += f.x, w[1] += f.y, w[2] += f.z, w[3] += c.y * f.z, w[4] -= c.x * f.z, w[5] += c.x * f.y - c.y * f.x;
                 forces_.push_back(f);
             }
         }
-        respond_by_rows(rows);
-        base_ = w_;
-        hypothesis_of_points(rows);
     }
     /// What the points found, as conditions of their contacts.
     void hypothesis_of_points(RowSystem& rows) {
@@ -211,7 +220,7 @@ private:
             for (std::size_t i = 0; i < p.points.size(); ++i) {
                 PatchPoint& c = p.points[i];
                 const Vec3<double>& f = forces_[at++];
-                c.pressure = f.z, c.fx = f.x, c.fy = f.y, c.example = f;
+                c.example = f;
                 if (f.z <= 1e-9 * scale) continue;
                 if (bearing++ == 0) p.i = static_cast<int>(i);
                 p.j = static_cast<int>(i);
