@@ -33,7 +33,7 @@ public:
     template <class Valid> bool solve(bool patient, int* trials, Valid valid) {
         begin();
         double sweeps = fewest_sweeps;
-        for (int step = 0, short_steps = 0; step < most_steps && (patient || short_steps < few_short_steps); ++step) {
+        for (int step = 0, short_steps = 0; step < (patient ? most_patience : most_steps) && (patient || short_steps < few_short_steps); ++step) {
             ++*trials;
             const double length = newton_step();
             if (!(length > 0)) break;
@@ -71,7 +71,7 @@ private:
             for (int i = 0; i < 3; ++i) f[i] = a[i] - G[i][0] * u[0] - G[i][1] * u[1] - G[i][2] * u[2];
         }
     };
-    static constexpr int most_steps = 60;
+    static constexpr int most_steps = 60, most_patience = 240;
     static constexpr int patience = 4, few_short_steps = 8;  // short steps before the next sweeps; before others may try
     static constexpr double fewest_sweeps = 10, more_sweeps = 1.5, most_sweeps = 80;
     static constexpr int enough_steps = 12;       // after these, forces need not have settled
