@@ -37,7 +37,7 @@ def run(rounds: int, results: Results) -> None:
 
 
 def _pile(rounds: int, results: Results) -> None:
-    """Ten figures that fall on the ground and on each other, and the lowest of them alone: cost per figure and step, mean of all heaps."""
+    """Ten figures that fall on the ground and on each other, and the lowest of them alone: cost per figure and step."""
     model = uk.human(28)
 
     def of_heaps(run: Callable[[uk.Model, int, int], tuple[float, float]]) -> Array:
@@ -96,7 +96,7 @@ def _problems(model: uk.Model, count: int) -> tuple[float, float]:
 
 
 def _heap(model: uk.Model, count: int, heap: int = 0) -> uk.Simulation:
-    """Limp figures in the air, two in a layer, lying across those below; the first heap is in order, others are not quite."""
+    """Limp figures in the air, two in a layer, lying across those below; the first heap is in order, others hardly."""
     rng = np.random.default_rng(heap)
     mess = 1.0 if heap else 0.0
     world = uk.World()

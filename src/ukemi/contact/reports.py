@@ -83,7 +83,8 @@ class Certificate:
         complementarity: speed at which a contact parts that still pushes [m/s].
         cone: friction outside the cone, as a share of the normal force.
         dissipation: how far slipping friction is from opposing the slip (share); below 1 mm/s in proportion to the
-            speed, so that power counts; slip below 10 um/s is rest.
+            speed, so that power counts; slip below 10 um/s (0.1 mm/s in a
+            heap in which something slides) is rest.
         pressure: distance of a centre of pressure outside its hull [m].
         valid: all of them are within rounding (1e-6; dissipation 1e-5).
     """
