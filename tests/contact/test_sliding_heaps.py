@@ -13,8 +13,8 @@ CREEP = 1e-4
 
 
 def test_what_rests_beside_something_that_slides() -> None:
-    """A plate that sticks to a slope, twenty bricks at rest on it, and one that slides down on it: this one goes as its own
-    friction lets it, the others creep by less than the bound, and are at rest when it has left the plate."""
+    """A plate that sticks to a slope, twenty bricks at rest on it, and one that slides down on it: this one goes as its
+    own friction lets it, the others creep by less than the bound, and are at rest when it has left the plate."""
     slope, low, dt = 0.3, 0.1, 2e-3
     normal, down = np.array((np.sin(slope), 0, np.cos(slope))), np.array((np.cos(slope), 0, -np.sin(slope)))
     world = uk.World()
