@@ -66,14 +66,16 @@ public:
             }
             return before_.clear();
         }
-        make_blocks(rows);
-        for (Point& p : points) {
-            if (&p == points.data() || p.group != (&p)[-1].group) couple(rows, *p.group);
-            p.path = static_cast<int>(paths_.size()) - 2;
+        if (!same_freedoms(rows)) {
+            make_blocks(rows);
+            for (const Point& p : points)
+                if (begins_group(p)) couple(rows, *p.group);
+            lu_.arrange();
+            for (Path& path : paths_) follow(path);
         }
-        lu_.arrange();
+        int path = -1;
+        for (Point& p : points) p.path = path += begins_group(p);
         y.assign(static_cast<std::size_t>(lu_.length()), 0.0);
-        for (Path& path : paths_) follow(path);
         Y_.clear();
         for (std::size_t i = 0; i < points.size(); ++i) find_responses(rows, points[i], motions_[i]);
     }
@@ -127,7 +129,7 @@ private:
         double x, y;
         UKEMI_INLINE Vec3<double> of(const double* u) const { return row < 0 ? Vec3<double>{u[2] + y * u[3] - x * u[4], u[0] - y * u[5], u[1] + x * u[5]} : Vec3<double>{u[row], 0, 0}; }
     };
-    /// Freedoms dofs[begin .. end) of a group that stand in one block.
+    /// Freedoms begin .. end of a group that stand in one block.
     struct Part { int block, begin, end; };
     /// Where the freedoms of a group stand: its parts, in the order of elimination, their Fours, and each part's blocks with those after it.
     struct Path { int parts, parts_end, fours, targets; };
@@ -146,6 +148,18 @@ private:
         for (int i = begin; i < end; ++i) f(fours_[static_cast<std::size_t>(i)]);
     }
 
+    bool begins_group(const Point& p) const { return &p == points.data() || p.group != (&p)[-1].group; }
+    /// Do the groups of the points move the same freedoms as those arranged last?
+    bool same_freedoms(const RowSystem& rows) {
+        freedoms_before_.swap(freedoms_);
+        freedoms_.clear();
+        for (const Point& p : points) {
+            if (!begins_group(p)) continue;
+            freedoms_.push_back(p.group->dofs - p.group->dofs_end);
+            freedoms_.insert(freedoms_.end(), rows.dofs.begin() + p.group->dofs, rows.dofs.begin() + p.group->dofs_end);
+        }
+        return freedoms_ == freedoms_before_;
+    }
     /// Joints that follow each other without a branch share a block while it is one Four; what nothing touches has none.
     void make_blocks(const RowSystem& rows) {
         const int nv = static_cast<int>(block_of_.size());
@@ -173,7 +187,7 @@ private:
         blocks_.clear();
         for (int d = g.dofs; d < g.dofs_end; ++d) {
             const int block = block_of_[static_cast<std::size_t>(rows.dofs[static_cast<std::size_t>(d)])];
-            if (blocks_.empty() || blocks_.back() != block) blocks_.push_back(block), parts_.push_back({block, d, d});
+            if (blocks_.empty() || blocks_.back() != block) blocks_.push_back(block), parts_.push_back({block, d - g.dofs, d - g.dofs});
             ++parts_.back().end;
         }
         lu_.couple(blocks_.data(), static_cast<int>(blocks_.size()));
@@ -201,8 +215,8 @@ private:
             const std::size_t begin = Y_.size();
             Y_.resize(begin + static_cast<std::size_t>(lu_.width(part.block) * p.rows * lanes), 0.0);
             for (int d = part.begin; d < part.end; ++d) {
-                const int lane = lane_of_[static_cast<std::size_t>(rows.dofs[static_cast<std::size_t>(d)])];
-                const double* column = rows.Y.data() + g.store + (d - g.dofs) * g.rows;
+                const int lane = lane_of_[static_cast<std::size_t>(rows.dofs[static_cast<std::size_t>(g.dofs + d)])];
+                const double* column = rows.Y.data() + g.store + d * g.rows;
                 double* Y = Y_.data() + begin + lane / lanes * p.rows * lanes + lane % lanes;
                 const Vec3<double> y = m.of(column);
                 Y[0] = y.x, nn += y.x * y.x;
@@ -274,6 +288,7 @@ private:
     Vec<std::size_t> equal_;
     Vec<Motions> motions_;
     Vec<int> block_of_, lane_of_, branches_, sizes_;  // of each freedom: its block (-1: none), its place there, how many follow it; sizes of the blocks
+    Vec<int> freedoms_, freedoms_before_;             // of each group, after how many they are (negative); of those before
     Vec<int> blocks_;                                 // of a group
     Vec<Path> paths_;                                 // of each group; the last tells where all end
     Vec<Part> parts_;
