@@ -76,7 +76,7 @@ private:
     static constexpr double fewest_sweeps = 10, more_sweeps = 1.5, most_sweeps = 80;
     static constexpr int enough_steps = 12;       // after these, forces need not have settled
     static constexpr double still = 3e-7;         // [m/s]: of what rests, forces that lack no more may differ by what the motion leaves open
-    static constexpr double promising = 1e-4;     // [m/s]: of forces that lack more it need not be asked whether they are valid
+    static constexpr double promising = 3e-5;     // [m/s]: of forces that lack more it need not be asked whether they are valid
     static constexpr double even = 3, more_even = 10;  // how motion weighs against force; by turns, where steps get short
     static constexpr double softest = 1e2, soft = 1e3, stiffest = 1e5, stiffer = 30;  // of what holds, times its own response: at least, at first, at most
     static constexpr double most_creep = 3e-4, least_creep = 3e-5, less_creep = 0.3;  // [m/s]: what sticks may creep in a step, at first and at last
@@ -86,7 +86,7 @@ private:
 
     void begin() {
         found_ = false;
-        of_.assign(points_.size(), {});
+        of_.resize(points_.size());
         keep_start();
         even_ = even, creep_ = most_creep, stiff_ = soft;
         start_again(first_sweeps);

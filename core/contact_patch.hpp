@@ -44,8 +44,6 @@ struct Patch {
     Shape2 kind;
     int i, j;                         // the point, or the ends of the line
     int pivot;                        // the point that sticks while the others slip
-    double E[48], D[48];              // k columns of 6, k rows of 6
-    double S[64], s0[8];              // k x k and k, what its forces have to do with each other besides: slipping friction
     int k, held;                      // unknowns; the first `held` hold their motion, the others are friction that slips
     Vec<char> bearing;        // face: points that share the pressure
 
@@ -60,6 +58,10 @@ struct Patch {
     double turned = 0;                // how far the slip directions still turned
     double stops_below = 0;           // slower slip may stop within the step: sticking is tried first [m/s]
     double rests_below = 0;           // slower slip counts as rest [m/s]
+
+    // of the hypothesis; last, as heaps do without
+    double E[48], D[48];              // k columns of 6, k rows of 6
+    double S[64], s0[8];              // k x k and k, what its forces have to do with each other besides: slipping friction
 
     /// Of its impulse: w . (u0 + u) / 2.
     double work() const {

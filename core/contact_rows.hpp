@@ -15,19 +15,22 @@ protected:
 
     /// Patches of what touches, at the bodies' poses X: points of one pair of bodies with one normal.
     void gather(const Placement<double>* X) {
-        solver_.patch_count = 0;
+        solver_.patch_count = 0, bodies_.clear();
         for (const Found& f : detector_.found) {
             if (!f.touches) continue;
             const Vec3<double> n = normal_at(f, X), at = surface_point(f, n, X);
             Patch* patch = nullptr;
+            const std::pair bodies(f.a, f.b >= 0 ? f.b : f.link_b);  // pieces of the terrain are negative
             for (std::size_t i = 0; i < solver_.patch_count && !patch; ++i) {
+                if (bodies_[i] != bodies) continue;
                 Patch& p = solver_.patches[i];
                 const Vec3<double> z = {p.frame.R.xz, p.frame.R.yz, p.frame.R.zz};
-                if (p.a == f.a && p.b == f.b && (f.b >= 0 || p.link_b == f.link_b) && dot(z, n) > 0.9999) patch = &p;
+                if ((f.b >= 0) == (p.b >= 0) && dot(z, n) > 0.9999) patch = &p;
             }
             if (!patch) {
                 if (solver_.patch_count == solver_.patches.size()) solver_.patches.emplace_back();
                 patch = &solver_.patches[solver_.patch_count++];
+                bodies_.push_back(bodies);
                 patch->a = f.a, patch->b = f.b, patch->middle = f.middle, patch->moved = f.moved, patch->link_a = f.link_a, patch->link_b = f.link_b, patch->material = f.material;
                 const Vec3<double> t = across(n), s = cross(n, t);
                 patch->frame = {{t.x, s.x, n.x, t.y, s.y, n.y, t.z, s.z, n.z}, at};
@@ -127,6 +130,7 @@ protected:
     RowSystem rows_;
     ContactSolver solver_;
     Vec<int> body_of_;
+    Vec<std::pair<int, int>> bodies_;  // of each patch
     Vec<double> curved_product_, curved_H_;
     Vec<double> loop_H_, loop_rate_;
 };

@@ -62,7 +62,7 @@ public:
     }
 
 private:
-    static constexpr double room = 0.05;  // for a solid to move in before the next sweep [m]
+    static constexpr double room = 0.08;  // for a solid to move in before the next sweep [m]
     struct Room { int solid; Box box; };
     const Box& box(int solid) const { return boxes_[static_cast<std::size_t>(solid)]; }
     static bool overlap(const Box& one, const Box& other) {

@@ -3,6 +3,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <type_traits>
 
 #include "contact_scene.hpp"
@@ -31,7 +32,12 @@ public:
     explicit RowSystem(const Tree& tree) : tree_(tree), place_(static_cast<std::size_t>(tree.nv), -1), root_(tree.bodies.size()) {
         for (std::size_t i = 0; i < tree.bodies.size(); ++i) root_[i] = tree.bodies[i].parent < 0 ? static_cast<int>(i) : root_[static_cast<std::size_t>(tree.bodies[i].parent)];
         joined_.resize(tree.bodies.size());
-        for (const Body& b : tree.bodies) joint_rows_.insert(joint_rows_.end(), static_cast<std::size_t>(b.nv), b.nv);
+        for (const Body& b : tree.bodies) {
+            joint_rows_.insert(joint_rows_.end(), static_cast<std::size_t>(b.nv), b.nv);
+            Vec<int> path = b.parent < 0 ? Vec<int>() : paths_[static_cast<std::size_t>(b.parent)];
+            for (int k = 0; k < b.nv; ++k) path.push_back(b.iv + k);
+            paths_.push_back(path);
+        }
     }
     Vec<Group> groups;
     Vec<int> dofs;
@@ -206,15 +212,14 @@ private:
         return current_;
     }
     void add_path(int body) {
-        for (int i = body; i >= 0; i = tree_.bodies[static_cast<std::size_t>(i)].parent) {
-            const Body& b = tree_.bodies[static_cast<std::size_t>(i)];
-            if (place_[static_cast<std::size_t>(b.iv)] == marked) break;  // the rest of the path is there
-            for (int k = 0; k < b.nv; ++k) dofs.push_back(b.iv + k), place_[static_cast<std::size_t>(b.iv + k)] = marked;
-        }
+        if (body < 0) return;
+        const Vec<int>& path = paths_[static_cast<std::size_t>(body)];
+        joint_path_.assign(dofs.begin() + current_.dofs, dofs.end());
+        dofs.resize(static_cast<std::size_t>(current_.dofs));
+        std::set_union(joint_path_.begin(), joint_path_.end(), path.begin(), path.end(), std::back_inserter(dofs));
     }
     void finish(Group& g) {
         g.dofs_end = static_cast<int>(dofs.size());
-        std::sort(dofs.begin() + g.dofs, dofs.end());
         H.resize(H.size() + static_cast<std::size_t>(g.rows * (g.dofs_end - g.dofs)), 0.0);
         number(g);
     }
@@ -230,10 +235,11 @@ private:
         a = find(a), b = find(b);
         return joined_[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
     }
-    static constexpr int marked = -2;
     const Tree& tree_;
     Group current_{};
     Vec<int> place_, root_, joined_, joint_rows_;
+    Vec<Vec<int>> paths_;  // of each body: freedoms from the root on
+    Vec<int> joint_path_;  // of those added before
     Vec<double> scale_;  // D^-1/2
 };
 
