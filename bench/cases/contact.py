@@ -21,8 +21,8 @@ STEPS = 400
 GOAL = 2.0
 #: Figures that fall on each other; a step of the heap costs at most so many times that of one alone, per figure.
 PILE, PILE_BOUND = 10, 2.0
-#: Steps while they fall and the first land, and while they come to lie on each other.
-FALLING, LYING = 150, 150
+#: Windows of so many steps each: while they fall and the first land, come to lie on each other, and lie.
+WINDOWS, WINDOW = ("falling figures", "figures on the ground", "figures that lie on each other"), 150
 #: Heaps that begin a little differently: the cost of one hangs on how its limbs come to lie.
 HEAPS = 8
 
@@ -40,14 +40,14 @@ def _pile(rounds: int, results: Results) -> None:
     """Ten figures that fall on the ground and on each other, and the lowest of them alone: cost per figure and step."""
     model = uk.human(28)
 
-    def of_heaps(run: Callable[[uk.Model, int, int], tuple[float, float]]) -> Array:
+    def of_heaps(run: Callable[[uk.Model, int, int], Array]) -> Array:
         """Count by window: the mean over heaps of what the run tells of each, the median of its rounds."""
         runs = [[[run(model, count, heap) for heap in range(HEAPS)] for count in (1, PILE)] for _ in range(rounds)]
         return np.asarray(np.median(runs, axis=0).mean(axis=1))
 
     seconds, peer = of_heaps(_fall), of_heaps(_peer_fall)
     problems = np.array([_problems(model, count) for count in (1, PILE)])
-    for k, what in enumerate(("falling figures", "figures on the ground")):
+    for k, what in enumerate(WINDOWS):
         alone, together = 1e6 * seconds[:, k]
         parts = {"one alone [us]": float(alone), f"of {PILE} [us]": float(together)}
         of_peer = 1e6 * peer[:, k]
@@ -57,18 +57,17 @@ def _pile(rounds: int, results: Results) -> None:
         results.limits.append(Limit(case, float(together / alone), PILE_BOUND, "x", parts))
 
 
-def _fall(model: uk.Model, count: int, heap: int) -> tuple[float, float]:
-    """Seconds per figure and step while limp figures fall, and while they come to lie."""
+def _fall(model: uk.Model, count: int, heap: int) -> Array:
+    """Seconds per figure and step in each window."""
     simulation = _heap(model, count, heap)
     times = [time.perf_counter()]
-    for steps in (FALLING, LYING):
-        simulation.step(steps=steps)
+    for _ in WINDOWS:
+        simulation.step(steps=WINDOW)
         times.append(time.perf_counter())
-    falling, lying = np.diff(times) / (FALLING, LYING) / count
-    return falling, lying
+    return np.diff(times) / WINDOW / count
 
 
-def _peer_fall(model: uk.Model, count: int, heap: int) -> tuple[float, float]:
+def _peer_fall(model: uk.Model, count: int, heap: int) -> Array:
     """The same figures in MuJoCo, where they touch each other and themselves too."""
     peer = mujoco.MjModel.from_xml_string(mjcf(model, count))
     data = mujoco.MjData(peer)
@@ -78,21 +77,20 @@ def _peer_fall(model: uk.Model, count: int, heap: int) -> tuple[float, float]:
         [to_mujoco(model, single, q, rest)[0] for q in np.split(_heap(model, count, heap).world.q, count)]
     )
     times = [time.perf_counter()]
-    for steps in (FALLING, LYING):
-        mujoco.mj_step(peer, data, steps)
+    for _ in WINDOWS:
+        mujoco.mj_step(peer, data, WINDOW)
         times.append(time.perf_counter())
-    falling, lying = np.diff(times) / (FALLING, LYING) / count
-    return falling, lying
+    return np.diff(times) / WINDOW / count
 
 
-def _problems(model: uk.Model, count: int) -> tuple[float, float]:
-    """Contact problems of a step in both."""
+def _problems(model: uk.Model, count: int) -> Array:
+    """Contact problems of a step in each window."""
     simulation = _heap(model, count)
     solves = []
-    for _ in range(FALLING + LYING):
+    for _ in range(len(WINDOWS) * WINDOW):
         simulation.step()
         solves.append(simulation.report.solves)
-    return float(np.mean(solves[:FALLING])), float(np.mean(solves[FALLING:]))
+    return np.mean(np.reshape(solves, (len(WINDOWS), WINDOW)), axis=1)
 
 
 def _heap(model: uk.Model, count: int, heap: int = 0) -> uk.Simulation:
