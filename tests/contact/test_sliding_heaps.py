@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import ukemi as uk
+from ukemi.model.joints import Joint
 
 G = 9.81
 #: Slip that counts as rest in a heap in which something slides [m/s].
@@ -51,7 +52,7 @@ def test_what_rests_beside_something_that_slides() -> None:
     [uk.Revolute((0, 1, 0)), uk.Universal((1, 0, 0), (0, 1, 0)), uk.Spherical(), None],
     ids=["revolute", "universal", "spherical", "none"],
 )
-def test_a_heap_of_chains(joint: uk.Joint | None) -> None:
+def test_a_heap_of_chains(joint: Joint | None) -> None:
     """Chains of three links with joints of one kind fall on each other: forces hold in every step, and energy falls."""
     rod = uk.Capsule(0.04, 0.2, at=uk.Pose((0, 0, 0.1)))
     b = uk.Builder("chain").link("l0", joint=uk.Free(), mass=1.0, shapes=[rod])
