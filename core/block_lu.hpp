@@ -12,7 +12,6 @@
 
 #include "four.hpp"
 #include "level_vector.hpp"
-#include "spatial.hpp"
 
 UKEMI_BEGIN
 

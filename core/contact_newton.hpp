@@ -102,9 +102,13 @@ private:
         f[0] = p.f[0] - even / p.normal * p.u[0], f[1] = f[2] = 0;
         if (!p.equal) f[0] = larger(0.0, f[0]);
         if (p.rows == 1) return 0;
-        const double change = even / p.along, keep = viscous > 0 ? 1 - viscous * change / larger(viscous * change, p.mu * f[0]) : 1.0;
+        const double most = p.mu * f[0], change = change_of_friction(p, even, viscous, most), keep = viscous > 0 && most > 0 ? 1 - viscous * change / most : 1.0;
         f[1] = keep * p.f[1] - change * p.u[1], f[2] = keep * p.f[2] - change * p.u[2];
         return norm(f[1], f[2]);
+    }
+    /// How a motion of one changes the friction that a point wishes; of what bears little no more than viscous friction does.
+    static double change_of_friction(const Point& p, double even, double viscous, double most) {
+        return viscous > 0 ? smaller(even / p.along, most / viscous) : even / p.along;
     }
     /// Every point takes the force it wishes, forward and back.
     void sweep() {
@@ -141,7 +145,7 @@ private:
     UKEMI_INLINE void set_law(const Point& p, Condition& c, const double* f, double length, double most) const {
         std::fill(c.a, c.a + 3, 0.0), std::fill(c.G[0], c.G[0] + 9, 0.0);
         if (c.state == State::off) return;
-        const double n = stiff_ / p.normal, change = even_ / p.along;
+        const double n = stiff_ / p.normal, change = change_of_friction(p, even_, viscous, most);
         const double grip = viscous > 0 ? most / viscous : smaller(stiff_ / p.along, most / creep_);  // how friction that sticks resists
         c.G[0][0] = n, c.a[0] = p.f[0];
         if (p.rows == 1) return;

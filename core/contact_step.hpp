@@ -167,7 +167,8 @@ private:
         body_motions(tree_, {q_mid_.data(), 0}, {v, 0}, motions_.data());
         for (std::size_t i = 0; i < poses_.size(); ++i) poses_[i] = motions_[i].X;
         gather_again(poses_.data(), t, h, q, v);
-        if (!known) expectation_.mean(t, v, v_mean_);
+        if (known) expectation_.forget();
+        else expectation_.mean(t, v, v_mean_);
         for (std::size_t i = 0; i < nv_ && known; ++i) v_mean_[i] = v[i] + t / tried_ * (v_mean_[i] - v[i]);
         const bool moves = std::any_of(v, v + nv_, [](double x) { return std::fabs(x) > impact_speed; });
         bool heap = known;
@@ -402,7 +403,7 @@ private:
     bool passes_agree_ = true, crowd_ = false;
     bool predictable_ = true;  // not a heap that moves: its forces are no continuation of the last ones
     double g_ = 9.81, h_ = 1, elapsed_ = 0, landing_ = 0;
-    double tried_ = 0;         // the time for which v_mean_ was found from the same start, 0: not yet
+    double tried_ = 0;         // the time for which v_mean_ and valid forces were found from the same start, 0: not yet
 };
 
 UKEMI_END

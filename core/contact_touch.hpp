@@ -158,7 +158,7 @@ protected:
     static constexpr double impact_speed = 1e-3;  // slower approach is met without an impact [m/s]: half a um in a step of 1 ms
     static constexpr int most_parts = 64;       // of a step
     static constexpr int crowd = 20;            // points that touch; more of them
-    static constexpr double change_of_speed = 0.2, change_at_stops = 10;  // [m/s], [rad/s]: what a step of a crowd may bring
+    static constexpr double change_of_speed = 0.2, change_at_stops = 10;  // [m/s], [rad/s or m/s]: what a step of a crowd may bring
     static constexpr double crowd_accepts = 1e-4;  // may go this deep before they touch down, or are stopped by an impact [m]
     static constexpr double shortest_part = 1e-2;  // of a step, where it is divided at a touch-down
     static constexpr double stop_reach = 1e-7;  // a joint this near its stop touches it [rad, m]

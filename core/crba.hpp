@@ -39,7 +39,7 @@ template <class T, class W, class F> UKEMI_INLINE void climb(const Tree& tree, c
 }
 
 /// Lower triangle of M (row-major, rows `ld` apart); with `mirror` the upper one too. Entries between different branches are
-/// zero and are not touched: the caller clears M once.
+/// zero and are not touched: the caller clears M once. Rows shorter than nv (factor.hpp) have no room for the upper one.
 template <class T> inline void crba(const Tree& tree, const In<T>& q, bool mirror, CrbaBody<T>* bodies, const Out<T>& M, std::ptrdiff_t ld) {
     const int n = static_cast<int>(tree.bodies.size());
     for (int i = 0; i < n; ++i) {
