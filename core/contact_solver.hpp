@@ -236,7 +236,7 @@ private:
             std::copy(w_.begin() + g.row, w_.begin() + g.row + 6, p.w);
         }
     }
-    // --- results (of a rough pass the forces alone) ---------------------------------------------------------------------------------------------------------
+    // --- results (of a rough pass the forces alone) ----------------------------------------------------------------------
     void store(RowSystem& rows) {
         double work = 0;
         for (std::size_t m = 0; m < members_.size(); ++m) {
