@@ -34,7 +34,7 @@ protected:
         p.bearing.assign(p.points.size(), 1);
         p.stuck = p.slid = p.slid_again = p.pivoted = false;
         start_slip(p);
-        const ContactMemory::Contact* memory = memory_.of(p);
+        const ContactMemory::Contact* memory = memory_.of(g.index);
         const bool same = memory && memory->count == static_cast<int>(p.points.size());
         p.example = same && memory->example;
         for (std::size_t k = 0; k < p.points.size() && p.example; ++k) {
@@ -72,7 +72,7 @@ protected:
             }
             if (g.kind != GroupKind::patch) continue;
             const Patch& p = patches[static_cast<std::size_t>(g.index)];
-            const ContactMemory::Contact* k = memory_.of(p);
+            const ContactMemory::Contact* k = memory_.of(g.index);
             if (!k) continue;
             const Vec3<double> f = tmul(p.frame.R, k->force), n = tmul(p.frame.R, k->moment + cross(k->at - p.frame.p, k->force));
             w[0] = f.x, w[1] = f.y, w[2] = f.z, w[3] = n.x, w[4] = n.y, w[5] = n.z;
@@ -208,9 +208,9 @@ private:
             if (approach > worst && !bears(p, static_cast<int>(i))) worst = approach, *point = static_cast<int>(i);
         }
         if (*point >= 0) return *amount = worst, Check::approach;
-        for (std::size_t i = 0; i < p.points.size(); ++i) {  // what bears keeps its height, unless others that bear the same differ
+        for (std::size_t i = 0; i < p.points.size(); ++i) {  // what bears keeps its height, unless others that bear the same differ; without a force it may rise
             const double off = normal_velocity(u, p.points[i]) - p.points[i].target;
-            if (std::fabs(off) < bearing_tolerance || !bears(p, static_cast<int>(i)) || !(w[2] > force_tolerance * force_scale_)) continue;
+            if (std::fabs(off) < bearing_tolerance || !bears(p, static_cast<int>(i)) || (off > 0 && !(w[2] > force_tolerance * force_scale_))) continue;
             *point = static_cast<int>(i), *amount = std::fabs(off);
             return off > 0 ? Check::normal_force : Check::approach;
         }

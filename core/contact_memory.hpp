@@ -6,7 +6,7 @@ UKEMI_BEGIN
 
 class ContactMemory {
 public:
-    /// A contact: its hypothesis, its points (`count` of `points`) and its wrench in the world.
+    /// A contact: its hypothesis, its points (`count` of `points`) and its wrench in the world; `place`: see `place_of`.
     struct Contact {
         Grip grip;
         Shape2 kind;
@@ -14,16 +14,16 @@ public:
         bool example;
         int count;
         std::size_t first;
-        Vec3<double> at, force, moment;
+        Vec3<double> at, place, force, moment;
     };
     struct Stop { int stop; double sign, w; };
 
     void keep(const IslandSystem& system, double duration) {
-        contacts_.clear(), pairs_.clear(), stops_.clear(), points_.clear();
+        contacts_.clear(), pairs_.clear(), of_.clear(), stops_.clear(), points_.clear();
         for (std::size_t i = 0; i < system.patch_count; ++i) {
             const Patch& p = system.patches[i];
-            pairs_.push_back(pair(p));
-            contacts_.push_back({p.grip, p.kind, p.i, p.j, p.pivot, p.example && p.grip == Grip::stick, static_cast<int>(p.points.size()), points_.size(), p.frame.p,
+            of_.push_back(static_cast<int>(i)), pairs_.push_back(pair(p));
+            contacts_.push_back({p.grip, p.kind, p.i, p.j, p.pivot, p.example && p.grip == Grip::stick, static_cast<int>(p.points.size()), points_.size(), p.frame.p, place_of(p),
                                  p.frame.R * Vec3<double>{p.w[0], p.w[1], p.w[2]}, p.frame.R * Vec3<double>{p.w[3], p.w[4], p.w[5]}});
             points_.insert(points_.end(), p.points.begin(), p.points.end());
         }
@@ -42,10 +42,27 @@ public:
         duration_ = duration;
     }
 
-    /// nullptr: it did not touch.
-    const Contact* of(const Patch& p) const {
-        const auto found = std::find(pairs_.begin(), pairs_.end(), pair(p));
-        return found == pairs_.end() ? nullptr : &contacts_[static_cast<std::size_t>(found - pairs_.begin())];
+    /// Which of the contacts the patches go on with: of one pair of links each goes on as the patch that is nearest now.
+    void match(const IslandSystem& system) {
+        of_.assign(system.patch_count, -1), now_.clear();
+        for (std::size_t i = 0; i < system.patch_count; ++i) now_.push_back(pair(system.patches[i]));
+        for (std::size_t k = 0; k < contacts_.size(); ++k) {
+            int nearest = -1;
+            double least = INFINITY;
+            for (auto at = now_.begin(); (at = std::find(at, now_.end(), pairs_[k])) != now_.end(); ++at) {
+                const auto i = at - now_.begin();
+                const double d = distance(static_cast<int>(k), system.patches[static_cast<std::size_t>(i)]);
+                if (d < least) least = d, nearest = static_cast<int>(i);
+            }
+            if (nearest < 0) continue;
+            int& of = of_[static_cast<std::size_t>(nearest)];
+            if (of < 0 || least < distance(of, system.patches[static_cast<std::size_t>(nearest)])) of = static_cast<int>(k);
+        }
+    }
+    /// Of the patch with this index; nullptr: it did not touch.
+    const Contact* of(int patch) const {
+        const int k = of_[static_cast<std::size_t>(patch)];
+        return k < 0 ? nullptr : &contacts_[static_cast<std::size_t>(k)];
     }
     const Stop* of(const StopState& state) const {
         for (const Stop& s : stops_)
@@ -57,7 +74,14 @@ public:
 
 private:
     static std::uint64_t pair(const Patch& p) { return static_cast<std::uint64_t>(static_cast<std::uint32_t>(p.link_a)) << 32 | static_cast<std::uint32_t>(p.link_b); }
-    Vec<std::uint64_t> pairs_;  // whose contacts these are
+    /// Tells patches of one pair apart: where it is, and, a little above, what it faces.
+    static Vec3<double> place_of(const Patch& p) { return p.frame.p + Vec3<double>{p.frame.R.xz, p.frame.R.yz, p.frame.R.zz} * 0.05; }
+    double distance(int k, const Patch& p) const {
+        const Vec3<double> d = contacts_[static_cast<std::size_t>(k)].place - place_of(p);
+        return dot(d, d);
+    }
+    Vec<std::uint64_t> pairs_, now_;  // whose contacts these are, and whose the patches are
+    Vec<int> of_;                     // of each patch: its contact, -1: none
     Vec<Contact> contacts_;
     Vec<Stop> stops_;
     Vec<PatchPoint> points_;

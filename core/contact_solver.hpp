@@ -33,6 +33,7 @@ public:
             remember();
         } else {
             if (!impact) memory_.scale_to(duration);
+            memory_.match(*this);
             inertia.respond(rows);
             make_islands(rows);
             posed_ = none;
@@ -140,7 +141,7 @@ private:
             for (int r = 0; r < g.rows && g.kind == GroupKind::loop; ++r) contacts_.add_equal(g, u_free, r, wanted(g, r));
             if (g.kind != GroupKind::patch) continue;
             Patch& p = patches[static_cast<std::size_t>(g.index)];
-            const ContactMemory::Contact* memory = impact || how != Posed::first ? nullptr : memory_.of(p);
+            const ContactMemory::Contact* memory = impact || how != Posed::first ? nullptr : memory_.of(g.index);
             const bool same = memory && memory->grip != Grip::off && memory->count == static_cast<int>(p.points.size());
             for (std::size_t k = 0; k < p.points.size(); ++k) {
                 PatchPoint& c = p.points[k];
