@@ -40,6 +40,34 @@ def test_a_stack_of_boxes_stands_still() -> None:
     assert ground.normal_force == pytest.approx(10 * 9.81, rel=1e-9)
 
 
+def test_links_that_touch_in_several_patches_rest() -> None:
+    """Roofs on each other, across a slope: both sides of a pair touch, with other forces and normals. Each goes on with its own."""
+    tilt, slope, thick, wide, count = 0.5, 0.2, 0.04, 0.3, 9
+    up = np.array((0, np.sin(slope), np.cos(slope)))
+
+    def side(s: int) -> uk.Box:
+        at = (0, s * 0.5 * wide * np.cos(tilt), -0.5 * wide * np.sin(tilt))
+        return uk.Box((0.3, wide, thick), at=uk.Pose(at, (np.cos(tilt / 2), -s * np.sin(tilt / 2), 0, 0)))
+
+    model = uk.Builder("roof").link("roof", joint=uk.Free(), mass=2.0, shapes=[side(1), side(-1)]).build()
+    world = uk.World()
+    world.terrain = uk.Ground(normal=tuple(up), friction=0.9)
+    for i in range(count):
+        at = (0.25 + i * (thick / np.cos(tilt) + 1e-4)) * up
+        world.add(model, f"roof{i}", q=(*at, np.cos(slope / 2), -np.sin(slope / 2), 0, 0))
+    world.separate()
+    sim = uk.Simulation(world, 2e-3)
+    sim.step(steps=300)
+    trials = []
+    for _ in range(100):
+        sim.step()
+        assert sim.report.certificate.valid
+        assert np.abs(world.v).max() < 1e-6
+        trials.append(sim.report.trials)
+    assert len(sim.contacts) == 2 * count - 1  # the lowest stands on one edge of each side, which are one patch
+    assert np.mean(trials) < 5  # with the forces of the other side: about forty, and it creeps by millimetres a second
+
+
 def test_a_damped_figure_comes_to_rest_without_jitter() -> None:
     world = lying()
     sim = uk.Simulation(world, 2e-3)
