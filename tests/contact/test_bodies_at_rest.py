@@ -57,7 +57,7 @@ def test_links_that_touch_in_several_patches_rest() -> None:
         world.add(model, f"roof{i}", q=(*at, np.cos(slope / 2), -np.sin(slope / 2), 0, 0))
     world.separate()
     sim = uk.Simulation(world, 2e-3)
-    sim.step(steps=300)
+    sim.step(steps=500)
     trials = []
     for _ in range(100):
         sim.step()
