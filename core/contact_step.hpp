@@ -37,7 +37,7 @@ public:
             double t = left;
             std::copy(q, q + nq_, q_start_.begin()), std::copy(v, v + nv_, v_start_.begin());
             gap_start_ = detector_.gap, found_start_ = detector_.found;
-            tried_ = 0;
+            tried_ = 0, pushes_out_ = true;
             for (int attempt = 0;; ++attempt) {
                 if (attempt > 0) detector_.found = found_start_;  // what touches when this part begins
                 const bool may_divide = part + 1 < most_parts && attempt < 12, may_halve = may_divide && halving && t > h / most_halves;
@@ -53,6 +53,10 @@ public:
                     impact(q, v, h, t);
                     std::copy(v, v + nv_, v_start_.begin());
                     if (report.impacts > impacts) tried_ = 0;
+                    continue;
+                }
+                if (may_halve && pushes_out_ && !solver_.certificate.holds()) {  // what is squeezed cannot come out
+                    pushes_out_ = false, t = smaller(shorter, t);
                     continue;
                 }
                 if (may_halve && !(solver_.certificate.holds() && passes_agree_)) shorter = smaller(shorter, 0.5 * t);  // another problem
@@ -231,7 +235,7 @@ private:
             p.lift = 0;
             add_wanted(p, [&](const PatchPoint& c) {
                 if (lands(c)) return landing_speed(normal_velocity(p.u0, c), c.gap, t) - normal_velocity(p.target, c);
-                const double lift = -push_out * c.gap / larger(h, push_out_time);
+                const double lift = pushes_out_ || c.gap > 0 ? -push_out * c.gap / larger(h, push_out_time) : 0.0;
                 p.lift += lift;
                 return lift;
             });
@@ -401,6 +405,7 @@ private:
     Vec<double> stop_force_;
     Vec<TraceEntry> trace_;
     bool passes_agree_ = true, crowd_ = false;
+    bool pushes_out_ = true;   // what is inside something, unless that had no solution
     bool predictable_ = true;  // not a heap that moves: its forces are no continuation of the last ones
     double g_ = 9.81, h_ = 1, elapsed_ = 0, landing_ = 0;
     double tried_ = 0;         // the time for which v_mean_ and valid forces were found from the same start, 0: not yet
