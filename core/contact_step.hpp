@@ -22,7 +22,8 @@ public:
         g_ = std::sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2]);
         std::fill(stop_force_.begin(), stop_force_.end(), 0.0);
         if (loops) prepare_loops();
-        if (!same_state(q, v)) look_at(q, v), expectation_.forget();  // else the last step has looked already
+        if (!same_state(q, v)) look_at(q, v), expectation_.forget(), squeezed_ = 0;  // else the last step has looked already
+        squeezed_ = std::max(0, squeezed_ - 1);
         double left = h;
         bool halving = true;  // until even the shortest part has no valid solution
         for (int part = 0; left > 0; ++part) {
@@ -37,7 +38,7 @@ public:
             double t = left;
             std::copy(q, q + nq_, q_start_.begin()), std::copy(v, v + nv_, v_start_.begin());
             gap_start_ = detector_.gap, found_start_ = detector_.found;
-            tried_ = 0, pushes_out_ = true;
+            tried_ = 0, pushes_out_ = squeezed_ == 0;
             for (int attempt = 0;; ++attempt) {
                 if (attempt > 0) detector_.found = found_start_;  // what touches when this part begins
                 const bool may_divide = part + 1 < most_parts && attempt < 12, may_halve = may_divide && halving && t > h / most_halves;
@@ -55,8 +56,8 @@ public:
                     if (report.impacts > impacts) tried_ = 0;
                     continue;
                 }
-                if (may_halve && pushes_out_ && !solver_.certificate.holds()) {  // what is squeezed cannot come out
-                    pushes_out_ = false, t = smaller(shorter, t);
+                if (pushes_out_ && attempt < 12 && !solver_.certificate.holds()) {  // what is squeezed cannot come out
+                    pushes_out_ = false, squeezed_ = stays_squeezed, t = smaller(shorter, t);
                     continue;
                 }
                 if (may_halve && !(solver_.certificate.holds() && passes_agree_)) shorter = smaller(shorter, 0.5 * t);  // another problem
@@ -116,7 +117,9 @@ public:
 
 private:
     static constexpr double push_out = 0.1;     // share of a penetration that a step takes back,
-    static constexpr double push_out_time = 1e-3;  // or that this time does, when steps are shorter [s]
+    static constexpr double push_out_time = 1e-3;  // or that this time does, when steps are shorter [s];
+    static constexpr double most_lift = 0.1;    // no faster [m/s]: what is found deep inside is not thrown out
+    static constexpr int stays_squeezed = 10;   // steps in which what could not be pushed out is left where it is
     static constexpr double negligible = 1e-7;  // change of velocity products [1/s^2] that a second pass would correct: 1e-8 of g
     static constexpr int most_passes = 7;       // more than two where the second finds contacts that do something else
     static constexpr int most_bends = 8;        // corrections of a step that ends beyond a limit on several freedoms
@@ -235,7 +238,7 @@ private:
             p.lift = 0;
             add_wanted(p, [&](const PatchPoint& c) {
                 if (lands(c)) return landing_speed(normal_velocity(p.u0, c), c.gap, t) - normal_velocity(p.target, c);
-                const double lift = pushes_out_ || c.gap > 0 ? -push_out * c.gap / larger(h, push_out_time) : 0.0;
+                const double lift = pushes_out_ || c.gap > 0 ? smaller(most_lift, -push_out * c.gap / larger(h, push_out_time)) : 0.0;
                 p.lift += lift;
                 return lift;
             });
@@ -405,7 +408,8 @@ private:
     Vec<double> stop_force_;
     Vec<TraceEntry> trace_;
     bool passes_agree_ = true, crowd_ = false;
-    bool pushes_out_ = true;   // what is inside something, unless that had no solution
+    bool pushes_out_ = true;   // what is inside something, unless that had no solution;
+    int squeezed_ = 0;         // steps until it is tried again
     bool predictable_ = true;  // not a heap that moves: its forces are no continuation of the last ones
     double g_ = 9.81, h_ = 1, elapsed_ = 0, landing_ = 0;
     double tried_ = 0;         // the time for which v_mean_ and valid forces were found from the same start, 0: not yet
