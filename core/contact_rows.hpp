@@ -13,7 +13,8 @@ protected:
             for (int k = 0; k < tree.bodies[i].nv; ++k) body_of_[static_cast<std::size_t>(tree.bodies[i].iv + k)] = static_cast<int>(i);
     }
 
-    /// Patches of what touches, at the bodies' poses X: points of one pair of bodies with one normal.
+    /// Patches of what touches, at the bodies' poses X: points of one pair of bodies with one normal; those that are still to land apart, as
+    /// what they may do is no linear continuation of what the others do.
     void gather(const Placement<double>* X) {
         solver_.patch_count = 0, bodies_.clear();
         for (const Found& f : detector_.found) {
@@ -25,7 +26,7 @@ protected:
                 if (bodies_[i] != bodies) continue;
                 Patch& p = solver_.patches[i];
                 const Vec3<double> z = {p.frame.R.xz, p.frame.R.yz, p.frame.R.zz};
-                if ((f.b >= 0) == (p.b >= 0) && dot(z, n) > 0.9999) patch = &p;
+                if ((f.b >= 0) == (p.b >= 0) && dot(z, n) > 0.9999 && lands(p.points[0].gap) == lands(f.gap)) patch = &p;
             }
             if (!patch) {
                 if (solver_.patch_count == solver_.patches.size()) solver_.patches.emplace_back();
@@ -53,6 +54,7 @@ protected:
             shape_patch(p);
         }
     }
+    bool lands(double gap) const { return gap > options.touch; }
     /// Rows of all contacts, stops and loops at the poses in B; u0 of each.
     void make_rows(const double* q, const double* v, const BodyMotion* B, const Placement<double>* X) {
         rows_.clear();

@@ -234,10 +234,10 @@ private:
             // the motion at the end of the step that keeps the contact: velocity products of the second half, and what
             // takes a penetration back ([CC00] eq. 20b)
             for (int r = 0; r < 6; ++r) p.target[r] = -0.5 * t * p.bias[r];
-            if (p.points.size() == 1 && std::isfinite(p.middle) && t > 0.1 * h && !lands(p.points[0])) follow_point(p, t);
+            if (p.points.size() == 1 && std::isfinite(p.middle) && t > 0.1 * h && !lands(p.points[0].gap)) follow_point(p, t);
             p.lift = 0;
             add_wanted(p, [&](const PatchPoint& c) {
-                if (lands(c)) return landing_speed(normal_velocity(p.u0, c), c.gap, t) - normal_velocity(p.target, c);
+                if (lands(c.gap)) return landing_speed(normal_velocity(p.u0, c), c.gap, t) - normal_velocity(p.target, c);
                 const double lift = pushes_out_ || c.gap > 0 ? smaller(most_lift, -push_out * c.gap / larger(h, push_out_time)) : 0.0;
                 p.lift += lift;
                 return lift;
@@ -259,7 +259,6 @@ private:
         for (std::size_t r = 0; r < solver_.loop_target.size() && loops; ++r) solver_.loop_target[r] = -0.5 * t * loop_rate_[r];
     }
 
-    bool lands(const PatchPoint& c) const { return c.gap > options.touch; }
     /// The velocity after a step t with which what is `gap` away and comes with speed u arrives at its end; in a crowd it is at rest when it
     /// arrives, now or with the next step, and what parts already may at most come back as fast.
     double landing_speed(double u, double gap, double t) const { return crowd_ ? smaller(-larger(0.0, u), -gap / t - 0.5 * u) : -2 * gap / t - u; }
@@ -356,7 +355,7 @@ private:
             const double e = fastest > rebound_speed(h) ? keep * p.material.restitution : 0.0;
             bounces |= e > 0;
             for (int r = 2; r < 5; ++r) p.target[r] = (left - e) * p.u0[r];
-            add_wanted(p, [&](const PatchPoint& c) { return lands(c) ? approach_speed(c.gap, landing_) - normal_velocity(p.target, c) : 0.0; });
+            add_wanted(p, [&](const PatchPoint& c) { return lands(c.gap) ? approach_speed(c.gap, landing_) - normal_velocity(p.target, c) : 0.0; });
         }
         for (StopState& s : solver_.stops) {
             const double e = -s.u0 > rebound_speed(h) ? keep * restitution_of(s) : 0.0;

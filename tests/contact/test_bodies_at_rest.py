@@ -64,7 +64,8 @@ def test_links_that_touch_in_several_patches_rest() -> None:
         assert sim.report.certificate.valid
         assert np.abs(world.v).max() < 1e-6
         trials.append(sim.report.trials)
-    assert len(sim.contacts) == 2 * count - 1  # the lowest stands on one edge of each side, which are one patch
+    pushing = [c for c in sim.contacts if c.normal_force > 0]
+    assert len(pushing) == 2 * count - 1  # the lowest stands on one edge of each side, which are one patch
     assert np.mean(trials) < 5  # with the forces of the other side: about forty, and it creeps by millimetres a second
 
 
