@@ -226,7 +226,7 @@ inline Separation best_axis(const Solid& a, const Placement<double>& Xa, const V
         if (near.distance > 1e-9) consider((near.on_a - near.on_b) * (1 / near.distance), 1e-9);
     }
     auto many_edges = [](const Solid& s) { return !s.faces.empty() && s.edges.empty(); };
-    for (const double share : {0.0, 0.01, 0.04}) {  // places that are nearest, or would be if both were a little smaller
+    for (const double share : {0.0, 1e-3, 3e-3, 0.01, 0.04}) {  // places that are nearest, or would be if both were a little smaller
         if (!rims && !many_edges(a) && !many_edges(b)) break;
         const V3 d = nearest_direction(a, Xa, A, b, Xb, B, share);
         if (dot(d, d) > 0) consider(d, 1e-9);
