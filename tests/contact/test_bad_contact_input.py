@@ -210,8 +210,8 @@ def test_wrenches_go_on_when_a_world_begins_to_touch() -> None:
 
 @pytest.mark.parametrize("too_near", [1e-6, 1e-4])
 def test_a_box_between_walls_that_stand_too_near(too_near: float) -> None:
-    """Less than the depth that a start refuses: it cannot be pushed out, so nothing pushes it, and it falls to the ground
-    between them; forces hold, and the depth is told."""
+    """Less than the depth that a start refuses: it cannot be pushed out, so nothing pushes it, and it falls to the
+    ground between them; forces hold, and the depth is told."""
     walls = [uk.Box((0.2, 1, 1), at=uk.Pose((side * (0.2 - too_near), 0, 0.5))) for side in (-1, 1)]
     world = loose(
         [uk.Box((0.2, 0.2, 0.2))], [uk.Ground(), uk.Solids(walls, uk.Surface(0.8))], mass=1.0, q=(0, 0, 0.5, 1, 0, 0, 0)

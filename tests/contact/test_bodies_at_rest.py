@@ -41,7 +41,8 @@ def test_a_stack_of_boxes_stands_still() -> None:
 
 
 def test_links_that_touch_in_several_patches_rest() -> None:
-    """Roofs on each other, across a slope: both sides of a pair touch, with other forces and normals. Each goes on with its own."""
+    """Roofs on each other, across a slope: both sides of a pair touch, with other forces and normals. Each goes on with
+    its own."""
     tilt, slope, thick, wide, count = 0.5, 0.2, 0.04, 0.3, 9
     up = np.array((0, np.sin(slope), np.cos(slope)))
 
