@@ -8,6 +8,8 @@ from numpy.random import Generator
 from scipy.spatial.transform import Rotation
 
 import ukemi as uk
+from ukemi.contact.terrain import Terrain
+from ukemi.model.shapes import Shape
 
 DT, STEPS = 2e-3, 700
 #: Five times what falls at 1 ms may: within a longer step what touches may jump along an edge or a ridge.
@@ -16,7 +18,7 @@ DEEPEST = 5e-3
 FAST = 0.06
 
 
-def shape(rng: Generator, kind: str) -> uk.Shape:
+def shape(rng: Generator, kind: str) -> Shape:
     size = rng.uniform(0.05, 0.2, 3)
     if kind == "box":
         return uk.Box(tuple(2 * size))
@@ -43,7 +45,7 @@ def chain(rng: Generator, kinds: list[str]) -> uk.Model:
     return b.build()
 
 
-def ground(rng: Generator, kind: str) -> object:
+def ground(rng: Generator, kind: str) -> Terrain:
     friction = float(rng.choice([0.0, 0.2, 0.6, 1.0, 3.0]))
     if kind == "slope":
         lean = rng.uniform(0, 0.5)
