@@ -59,7 +59,7 @@ public:
             if (of < 0 || least < distance(of, system.patches[static_cast<std::size_t>(nearest)])) of = static_cast<int>(k);
         }
     }
-    /// Of the patch with this index; nullptr: it did not touch.
+    /// Of the patch with this index; nullptr: it did not touch, or what did goes on as another.
     const Contact* of(int patch) const {
         const int k = of_[static_cast<std::size_t>(patch)];
         return k < 0 ? nullptr : &contacts_[static_cast<std::size_t>(k)];

@@ -50,7 +50,8 @@ struct Patch {
     double u0[6], bias[6], target[6]; // motion at the start; what velocity products add; wanted at the end
     double lift;                      // how fast penetrations of its points are taken back, in all [m/s]
     double w[6], u[6];                // solution: wrench (impulse) and motion at the end
-    double island_work = 0;           // of all contacts and stops that feel it [J]
+    double island_work = 0;           // of all contacts and stops that feel it [J];
+    bool island_holds = true;         // their solution is valid
     bool stuck, slid, slid_again, pivoted;     // hypotheses tried: sticking; slipping against the friction that stuck, along the motion
     bool by_points;                   // the solution was found point by point
     bool example;                     // the points have examples: of the cone problem, or of the last step

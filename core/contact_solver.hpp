@@ -72,7 +72,11 @@ private:
             report.exact += !by_hypothesis;
         }
         store(rows);
-        if (!roughly) certificate.include(certificate_of(rows));
+        if (roughly) return;
+        const Certificate own = certificate_of(rows);
+        certificate.include(own);
+        for (std::size_t m = 0; m < members_.size(); ++m)
+            if (group(rows, m).kind == GroupKind::patch) patches[static_cast<std::size_t>(group(rows, m).index)].island_holds = own.holds();
     }
 
     /// Does a contact slide as the step begins, faster than by creeping?

@@ -22,8 +22,9 @@ public:
         g_ = std::sqrt(gravity[0] * gravity[0] + gravity[1] * gravity[1] + gravity[2] * gravity[2]);
         std::fill(stop_force_.begin(), stop_force_.end(), 0.0);
         if (loops) prepare_loops();
-        if (!same_state(q, v)) look_at(q, v), expectation_.forget(), squeezed_ = 0;  // else the last step has looked already
-        squeezed_ = std::max(0, squeezed_ - 1);
+        if (!same_state(q, v)) look_at(q, v), expectation_.forget(), squeezed_.clear();  // else the last step has looked already
+        for (Squeezed& s : squeezed_) --s.steps;
+        squeezed_.erase(std::remove_if(squeezed_.begin(), squeezed_.end(), [](const Squeezed& s) { return s.steps == 0; }), squeezed_.end());
         double left = h;
         bool halving = true;  // until even the shortest part has no valid solution
         for (int part = 0; left > 0; ++part) {
@@ -38,7 +39,7 @@ public:
             double t = left;
             std::copy(q, q + nq_, q_start_.begin()), std::copy(v, v + nv_, v_start_.begin());
             gap_start_ = detector_.gap, found_start_ = detector_.found;
-            tried_ = 0, pushes_out_ = squeezed_ == 0;
+            tried_ = 0;
             for (int attempt = 0;; ++attempt) {
                 if (attempt > 0) detector_.found = found_start_;  // what touches when this part begins
                 const bool may_divide = part + 1 < most_parts && attempt < 12, may_halve = may_divide && halving && t > h / most_halves;
@@ -56,8 +57,8 @@ public:
                     if (report.impacts > impacts) tried_ = 0;
                     continue;
                 }
-                if (pushes_out_ && attempt < 12 && !solver_.certificate.holds()) {  // what is squeezed cannot come out
-                    pushes_out_ = false, squeezed_ = stays_squeezed, t = smaller(shorter, t);
+                if (attempt < 12 && !solver_.certificate.holds() && leave_squeezed()) {
+                    t = smaller(shorter, t);
                     continue;
                 }
                 if (may_halve && !(solver_.certificate.holds() && passes_agree_)) shorter = smaller(shorter, 0.5 * t);  // another problem
@@ -119,12 +120,29 @@ private:
     static constexpr double push_out = 0.1;     // share of a penetration that a step takes back,
     static constexpr double push_out_time = 1e-3;  // or that this time does, when steps are shorter [s];
     static constexpr double most_lift = 0.1;    // no faster [m/s]: what is found deep inside is not thrown out
+    static constexpr double hardly_inside = 1e-8;  // [m]: to push this out asks for less than what counts as an approach
     static constexpr int stays_squeezed = 10;   // steps in which what could not be pushed out is left where it is
     static constexpr double negligible = 1e-7;  // change of velocity products [1/s^2] that a second pass would correct: 1e-8 of g
     static constexpr int most_passes = 7;       // more than two where the second finds contacts that do something else
     static constexpr int most_bends = 8;        // corrections of a step that ends beyond a limit on several freedoms
     static constexpr double most_halves = 32;   // a step whose contacts have no valid solution, or none that its own velocity products lead to, is halved, down to this share
 
+    /// Two links, one inside the other and held there: pushing them apart was asked for in an island without a valid solution. For so
+    /// many steps it is not tried again.
+    struct Squeezed { int link_a, link_b, steps; };
+    bool is_squeezed(const Patch& p) const {
+        return std::any_of(squeezed_.begin(), squeezed_.end(), [&](const Squeezed& s) { return s.link_a == p.link_a && s.link_b == p.link_b; });
+    }
+    /// Leaves where it is what was to be pushed out in islands whose solution is not valid; true if there is anything new.
+    bool leave_squeezed() {
+        const std::size_t before = squeezed_.size();
+        for (std::size_t i = 0; i < solver_.patch_count; ++i) {
+            const Patch& p = solver_.patches[i];
+            const bool inside = std::any_of(p.points.begin(), p.points.end(), [](const PatchPoint& c) { return c.gap < -hardly_inside; });
+            if (!p.island_holds && inside && !is_squeezed(p)) squeezed_.push_back({p.link_a, p.link_b, stays_squeezed});
+        }
+        return squeezed_.size() > before;
+    }
     /// Limits on several freedoms bend over a step: where one that pushes ends beyond, it must push more. True if any does.
     bool straighten(double t) {
         bool again = false, known = false;
@@ -189,7 +207,7 @@ private:
             for (std::size_t i = 0; i < nv_; ++i) v_new_[i] = v[i] + free_[i];
             solver_.impact = false, solver_.duration = t, solver_.rough = crowd_ && moves && pass == 0 && !expectation_.any();
             solver_.solve(tree_, rows_, inertia_, pass > first, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
-            if (!solver_.roughly && !solver_.thorough && !solver_.certificate.holds()) break;  // this part will be halved
+            if (!solver_.roughly && !solver_.thorough && !solver_.certificate.holds()) break;  // another attempt follows
             double speed = 0, change = 0, other = 0;
             for (std::size_t i = 0; i < nv_; ++i) {
                 const double mean = 0.5 * (v[i] + v_new_[i]);
@@ -236,9 +254,10 @@ private:
             for (int r = 0; r < 6; ++r) p.target[r] = -0.5 * t * p.bias[r];
             if (p.points.size() == 1 && std::isfinite(p.middle) && t > 0.1 * h && !lands(p.points[0].gap)) follow_point(p, t);
             p.lift = 0;
+            const bool squeezed = is_squeezed(p);
             add_wanted(p, [&](const PatchPoint& c) {
                 if (lands(c.gap)) return landing_speed(normal_velocity(p.u0, c), c.gap, t) - normal_velocity(p.target, c);
-                const double lift = pushes_out_ || c.gap > 0 ? smaller(most_lift, -push_out * c.gap / larger(h, push_out_time)) : 0.0;
+                const double lift = c.gap < 0 && squeezed ? 0.0 : smaller(most_lift, -push_out * c.gap / larger(h, push_out_time));
                 p.lift += lift;
                 return lift;
             });
@@ -407,8 +426,7 @@ private:
     Vec<double> stop_force_;
     Vec<TraceEntry> trace_;
     bool passes_agree_ = true, crowd_ = false;
-    bool pushes_out_ = true;   // what is inside something, unless that had no solution;
-    int squeezed_ = 0;         // steps until it is tried again
+    Vec<Squeezed> squeezed_;
     bool predictable_ = true;  // not a heap that moves: its forces are no continuation of the last ones
     double g_ = 9.81, h_ = 1, elapsed_ = 0, landing_ = 0;
     double tried_ = 0;         // the time for which v_mean_ and valid forces were found from the same start, 0: not yet

@@ -57,8 +57,8 @@ def ground(rng: Generator, kind: str) -> Terrain:
     return uk.Ground(friction=friction, velocity=(1.0, 0.3, 0) if kind == "belt" else (0, 0, 0))
 
 
-#: Among them two heaps that had steps without valid forces, 72 and 197.
-SEEDS = (*range(12), 18, 72, 194, 197)
+#: The last two had steps without valid forces.
+SEEDS = (*range(14), 72, 197)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -77,11 +77,15 @@ def test_a_random_heap(seed: int) -> None:
         world.add(model, f"f{i}", q=q)
     world.separate()
     sim = uk.Simulation(world, DT)
-    lowest, fastest = world.energy(), 0.0
+    lowest, checked = world.energy(), 0
     for _ in range(STEPS):
         sim.step()
         assert sim.report.certificate.valid
         assert sim.report.penetration < DEEPEST
-        fastest = max(fastest, np.abs(world.v).max())
-        assert place == "belt" or fastest * DT > FAST or world.energy() < lowest + 0.1
-        lowest = min(lowest, world.energy())
+        energy = world.energy()
+        if place == "belt" or np.abs(world.v).max() * DT > FAST:
+            lowest = energy
+            continue
+        assert energy < lowest + 0.1
+        lowest, checked = min(lowest, energy), checked + 1
+    assert place == "belt" or checked > STEPS / 2
