@@ -37,10 +37,8 @@ def chain(rng: Generator, kinds: list[str]) -> uk.Model:
     b = uk.Builder("chain").link("l0", joint=uk.Free(), shapes=[shape(rng, rng.choice(kinds))], density=300)
     for i in range(rng.choice([0, 0, 1, 3])):
         limits = (-1.0, 1.0) if rng.random() < 0.5 else None
-        joint = [uk.Revolute((0, 1, 0), limits=limits), uk.Spherical(), uk.Universal((1, 0, 0), (0, 1, 0))][
-            rng.integers(3)
-        ]
-        at = uk.Pose((0, 0, 0.45))
+        joints = (uk.Revolute((0, 1, 0), limits=limits), uk.Spherical(), uk.Universal((1, 0, 0), (0, 1, 0)))
+        joint, at = joints[rng.integers(3)], uk.Pose((0, 0, 0.45))
         b.link(f"l{i + 1}", parent=f"l{i}", joint=joint, at=at, shapes=[shape(rng, rng.choice(kinds))], density=300)
     return b.build()
 
