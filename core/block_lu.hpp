@@ -37,14 +37,13 @@ public:
     /// The order of elimination, what it fills in, and room for it. From here on blocks are told by their places in this order.
     void arrange() {
         find_order();
-        pivots_.clear(), columns_.clear(), later_.clear(), first_.assign(1, 0), start_.resize(at(n_, 0));
+        pivots_.clear(), columns_.clear(), later_.clear(), first_.assign(1, 0), start_.assign(at(n_, 0), -1);
         int end = 0;
         for (int k = 0; k < n_; ++k) first_.push_back(first_.back() + fours(sizes_[at(order_[at(k)])]));
         for (int k = 0; k < n_; ++k) {
             const int size = sizes_[at(order_[at(k)])];
             Pivot p{size, 0, end, static_cast<int>(later_.size()), 0, static_cast<int>(columns_.size()), 0};
-            for (std::size_t w = 0; w < words_; ++w)
-                for (std::uint64_t left = felt_[at(order_[at(k)]) * words_ + w]; left; left &= left - 1) later_.push_back(place_[w * 64 + at(std::countr_zero(left))]);
+            for_felt(order_[at(k)], [&](int block) { later_.push_back(place_[at(block)]); });
             p.later_end = static_cast<int>(later_.size());
             std::sort(later_.begin() + p.later, later_.end());
             start_[at(k, k)] = end;
@@ -59,14 +58,23 @@ public:
         targets_.clear();
         for (Pivot& p : pivots_) {
             p.targets = static_cast<int>(targets_.size());
-            for (int a = p.later; a < p.later_end; ++a)
+            for (int a = p.later; a < p.later_end; ++a) {
+                const int* starts = start_.data() + at(later_[at(a)], 0);
                 for (int b = a + 1; b < p.later_end; ++b)
-                    for (int f = 0; f < width(later_[at(b)]); ++f) targets_.push_back(start_[at(later_[at(a)], later_[at(b)])] + f);
+                    for (int f = 0; f < width(later_[at(b)]); ++f) targets_.push_back(starts[later_[at(b)]] + f);
+            }
         }
         values_.resize(at(end)), rows_.resize(at(most * n_));
     }
     /// The place in the order of a block as `clear` knew it.
     int place(int block) const { return place_[at(block)]; }
+    /// Do these blocks, as `clear` knew them, feel each other, if only by what elimination fills in?
+    bool couples(const int* which, int count) const {
+        for (int a = 0; a < count; ++a)
+            for (int b = 0; b < a; ++b)
+                if (const auto [first, last] = std::minmax({place(which[a]), place(which[b])}); start_[at(first, last)] < 0) return false;
+        return true;
+    }
     int size(int k) const { return pivots_[at(k)].size; }
     int width(int k) const { return fours(size(k)); }  // in Fours
     /// Where a block begins in vectors, and how long these are.
@@ -104,6 +112,10 @@ private:
     std::size_t at(int i, int j) const { return at(i) * at(n_) + at(j); }
     std::size_t word(int i, int j) const { return at(i) * words_ + at(j) / 64; }
     static std::uint64_t bit(int j) { return std::uint64_t{1} << (j % 64); }
+    template <class F> void for_felt(int k, F f) const {
+        for (std::size_t w = 0; w < words_; ++w)
+            for (std::uint64_t left = felt_[at(k) * words_ + w]; left; left &= left - 1) f(static_cast<int>(w * 64) + std::countr_zero(left));
+    }
     /// f with the size of a block as a constant.
     template <class F> UKEMI_INLINE static bool with_size(int size, F&& f) {
         switch (size) {
@@ -128,12 +140,11 @@ private:
             const int k = *next;
             *next = left_.back(), left_.pop_back();
             place_[at(k)] = static_cast<int>(order_.size()), order_.push_back(k);
-            for (const int i : left_) {
-                if (!(felt_[word(k, i)] & bit(i))) continue;
+            for_felt(k, [&](int i) {
                 for (std::size_t w = 0; w < words_; ++w) felt_[at(i) * words_ + w] |= felt_[at(k) * words_ + w];
                 felt_[word(i, i)] &= ~bit(i), felt_[word(i, k)] &= ~bit(k);
                 find_degree(i);
-            }
+            });
         }
     }
 

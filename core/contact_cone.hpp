@@ -16,14 +16,16 @@ class ConeSolver {
 public:
     explicit ConeSolver(ContactPoints& contacts) : contacts_(contacts), points_(contacts.points) {}
 
-    /// Finds forces of the points, as well as they can be found, or until they are `valid()`: true. `thorough`: every path is tried.
-    template <class Valid> bool solve(bool thorough, Valid valid) {
+    static constexpr std::size_t all_paths = 7;
+    /// Finds forces of the points, as well as they can be found, or until they are `valid()`, which is asked whenever they are ten times nearer to a
+    /// solution: true. `paths`: how many are tried; those of `all_paths` with |u_t| kept at first, too.
+    template <class Valid> bool solve(std::size_t paths, Valid valid) {
         cones_.assign(points_.size(), {});
         best_ = INFINITY;
         keep();
-        static constexpr double far[] = {1.0, 30.0, 0.03, 5.0, 0.2, 300.0, 3e-3}, near[] = {INFINITY, 1e-3, 1e-4, 1e-2, 1e-1};
-        for (std::size_t i = 0; i < (thorough ? std::size(far) : few_paths); ++i)
-            for (std::size_t j = 0; j < (thorough ? std::size(near) : 1) && best_ >= tolerable; ++j)
+        static constexpr double far[all_paths] = {1.0, 30.0, 0.03, 5.0, 0.2, 300.0, 3e-3}, near[] = {INFINITY, 1e-3, 1e-4, 1e-2, 1e-1};
+        for (std::size_t i = 0; i < paths; ++i)
+            for (std::size_t j = 0; j < (paths == all_paths ? std::size(near) : 1) && best_ >= tolerable; ++j)
                 if (follow_path(far[i], near[j], valid)) return true;
         restore();
         return false;
@@ -42,12 +44,10 @@ private:
         double tx, ty;                     // direction of slip while Newton's steps take |u_t| along, else 0
     };
     static constexpr int most_steps = 90, patience = 12;  // a path with |u_t| kept goes slowly
-    static constexpr std::size_t few_paths = 3;
     static constexpr double short_step = 0.02;
     static constexpr int most_short_steps = 3;  // on end: the path has broken off
     static constexpr double slow = 1e-3;      // [m/s]: directions of slower slip count less
     static constexpr double enough = 1e-13, tolerable = 1e-10;  // ends the path; is a solution
-    static constexpr double promising = 1e-6;  // may be one
     static constexpr double stiff = 1e8;      // of what is equal, times its own response; it gives way less with each step
 
     static double mu_of(const Point& p) { return p.rows == 3 ? p.mu : 1.0; }
@@ -72,14 +72,17 @@ private:
     /// far: how far out the path starts; near: share of the start at which |u_t| joins Newton's steps.
     template <class Valid> bool follow_path(double far, double near, Valid valid) {
         start(far);
-        double reached = 1, lowest = INFINITY;
+        double reached = 1, lowest = INFINITY, ask_at = 0.1;
         for (int step = 0, best_step = 0, short_steps = 0; step < most_steps && step < best_step + (std::isinf(near) ? patience : most_steps); ++step) {
             const double gap = residuals(reached < near);
             reached = quality(gap);
             if (!std::isfinite(reached)) break;
             if (reached < lowest) lowest = reached, best_step = step;
             if (reached < best_) best_ = reached, keep();
-            if (reached < promising && valid()) return true;
+            if (reached < ask_at) {
+                ask_at = 0.1 * reached;
+                if (valid()) return true;
+            }
             if (reached < enough || (lowest < tolerable && reached > lowest) || !scale() || !factor()) break;
             for (std::size_t i = 0; i < cones_.size(); ++i) aim(points_[i], cones_[i], 0.0, false);
             direction(false);

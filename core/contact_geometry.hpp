@@ -145,7 +145,9 @@ inline Nearest nearest_of_segments(const V3& a, const V3& u, const V3& b, const 
 inline Nearest nearest_points(const Vec<V3>& A, const Vec<V3>& B) {
     if (A.size() <= 2 && B.size() <= 2) return nearest_of_segments(A[0], A.back() - A[0], B[0], B.back() - B[0]);
     Simplex simplex;
-    simplex.add(A[0] - B[0]);
+    const V3 between = A[0] + A.back() - B[0] - B.back();  // about from one middle to the other
+    const int first_a = farthest(A, -between), first_b = farthest(B, between);
+    simplex.add(A[static_cast<std::size_t>(first_a)] - B[static_cast<std::size_t>(first_b)], first_a, first_b);
     for (int iteration = 0; iteration < 64; ++iteration) {
         const V3 x = simplex.nearest;
         const double d2 = dot(x, x);

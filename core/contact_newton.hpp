@@ -14,8 +14,15 @@ public:
     explicit PointNewton(ContactPoints& contacts) : contacts_(contacts), points_(contacts.points) {}
 
     static constexpr double fast = 0.05;  // [m/s]: where something slides as fast, what sticks may creep; forces need not have settled
-    int first_sweeps = 1;                 // tell the first conditions
     double viscous = 0;                   // [m/s]: below this slip friction is viscous, and needs no memory; 0: it holds what sticks
+
+    /// How to look for a solution: after so many sweeps, which tell the first conditions, until so many steps were short, from the present forces on or from none.
+    /// After every four of these come sweeps, more and more of them.
+    struct Way {
+        int sweeps, short_steps, steps;
+        bool from_nothing;
+    };
+    static constexpr Way on{1, 8, 60, false}, unknown{3, 8, 60, false}, anew{10, 8, 60, true}, patiently{1, 240, 240, false};
 
     /// Other points: conditions found before tell nothing.
     void forget() { found_ = false; }
@@ -28,16 +35,15 @@ public:
         if (fastest_ > fast && valid()) return true;
         return restore_start(), false;
     }
-    /// From the present forces on until `valid()`; false if that leads nowhere, and they are as they were. `patient`: sweeps get more and more before
-    /// others may try. `trials`: counts hypotheses.
-    template <class Valid> bool solve(bool patient, int* trials, Valid valid) {
-        begin();
+    /// Until forces are `valid()`; false if this way leads nowhere, and they are as they were. `trials`: counts hypotheses.
+    template <class Valid> bool solve(const Way& way, int* trials, Valid valid) {
+        begin(way);
         double sweeps = fewest_sweeps;
-        for (int step = 0, short_steps = 0; step < (patient ? most_patience : most_steps) && (patient || short_steps < few_short_steps); ++step) {
+        for (int step = 0, short_steps = 0; step < way.steps && short_steps < way.short_steps; ++step) {
             ++*trials;
             const double length = newton_step();
             if (!(length > 0)) break;
-            if (step > 0 && (step > enough_steps || ((moved_ < settled || worst_ < still || fastest_ > fast) && worst_ < promising)) && valid()) return found_ = length == 1, true;
+            if (step > 0 && (step > enough_steps || ((moved_ < settled || lack_.worst < still || fastest_ > fast) && lack_.worst < promising)) && valid()) return found_ = length == 1, true;
             const bool led_on = length > short_step;
             creep_ = std::clamp(led_on ? creep_ * less_creep : creep_ / less_creep, least_creep, most_creep);
             stiff_ = std::clamp(length == 1 ? stiff_ * stiffer : led_on ? stiff_ : stiff_ / stiffer, softest, stiffest);
@@ -49,32 +55,35 @@ public:
         return restore_start(), false;
     }
     /// As `solve`, until most of the forces stand: enough to tell the motion.
-    void solve_roughly(int* trials) {
-        begin();
-        for (int step = 0; step < enough_steps; ++step) {
+    void solve_roughly(const Way& way, int* trials) {
+        begin(way);
+        for (int step = 0; step < rough_steps; ++step) {
             ++*trials;
             const double length = newton_step();
             if (!(length > 0) || (length == 1 && moved_ < mostly)) break;
         }
-        if (!std::isfinite(moved_ + worst_)) restore_start();
+        if (!std::isfinite(moved_ + lack_.worst)) restore_start();
     }
 
 private:
     using Point = ContactPoints::Point;
     enum class State { off, stick, slip };
-    /// What is supposed of a point: its force is a - G u.
+    /// What a point wishes, and what is supposed of it: f_n = a - n u_n and f_t = b + m f_n - G u_t.
     struct Condition {
         State state = State::off;
-        double a[3] = {}, G[3][3] = {};
+        double wished[3] = {}, length = 0;  // the force it wishes, before its friction, of this length, is cut
+        double a = 0, n = 0, b[2] = {}, m[2] = {}, G[3] = {};
         double f_start[3] = {}, f_before[3] = {}, f_after[3] = {}, u_before[3] = {}, u_after[3] = {};
         void force(const double* u, double* f) const {
-            for (int i = 0; i < 3; ++i) f[i] = a[i] - G[i][0] * u[0] - G[i][1] * u[1] - G[i][2] * u[2];
+            f[0] = a - n * u[0];
+            f[1] = b[0] + m[0] * f[0] - G[0] * u[1] - G[1] * u[2];
+            f[2] = b[1] + m[1] * f[0] - G[1] * u[1] - G[2] * u[2];
         }
     };
-    static constexpr int most_steps = 60, most_patience = 240;
-    static constexpr int patience = 4, few_short_steps = 8;  // short steps before the next sweeps; before others may try
+    static constexpr int patience = 4;            // short steps before the next sweeps
     static constexpr double fewest_sweeps = 10, more_sweeps = 1.5, most_sweeps = 80;
-    static constexpr int enough_steps = 12;       // after these, forces need not have settled
+    static constexpr int enough_steps = 16;       // after these, forces need not have settled
+    static constexpr int rough_steps = 7;
     static constexpr double still = 3e-7;         // [m/s]: of what rests, forces that lack no more may differ by what the motion leaves open
     static constexpr double promising = 3e-5;     // [m/s]: of forces that lack more it need not be asked whether they are valid
     static constexpr double even = 3, more_even = 10;  // how motion weighs against force; by turns, where steps get short
@@ -84,12 +93,13 @@ private:
     static constexpr double short_step = 0.3, shortest_step = 1e-3;
     static constexpr int remembered = 3;          // steps that may lead away from where the first of them began
 
-    void begin() {
+    void begin(const Way& way) {
         found_ = false;
         of_.resize(points_.size());
         keep_start();
+        for (std::size_t i = 0; i < points_.size() && way.from_nothing; ++i) std::fill(points_[i].f, points_[i].f + 3, 0.0);
         even_ = even, creep_ = most_creep, stiff_ = soft;
-        start_again(first_sweeps);
+        start_again(way.sweeps);
     }
     void keep_start() {
         for (std::size_t i = 0; i < points_.size(); ++i) std::copy(points_[i].f, points_[i].f + 3, of_[i].f_start);
@@ -98,8 +108,8 @@ private:
         for (std::size_t i = 0; i < points_.size(); ++i) std::copy(of_[i].f_start, of_[i].f_start + 3, points_[i].f);
     }
     /// The force that a point wishes: its motion, beyond what is viscous, changes it by `even` of what would stop it. The length of its friction.
-    static double wish(const Point& p, double even, double viscous, double (&f)[3]) {
-        f[0] = p.f[0] - even / p.normal * p.u[0], f[1] = f[2] = 0;
+    static double wish(const Point& p, double even, double viscous, double* f) {
+        f[0] = p.f[0] - even * p.stops * p.u[0], f[1] = f[2] = 0;
         if (!p.equal) f[0] = larger(0.0, f[0]);
         if (p.rows == 1) return 0;
         const double most = p.mu * f[0], change = change_of_friction(p, even, viscous, most), keep = viscous > 0 && most > 0 ? 1 - viscous * change / most : 1.0;
@@ -108,7 +118,7 @@ private:
     }
     /// How a motion of one changes the friction that a point wishes; of what bears little no more than viscous friction does.
     static double change_of_friction(const Point& p, double even, double viscous, double most) {
-        return viscous > 0 ? smaller(even / p.along, most / viscous) : even / p.along;
+        return viscous > 0 ? smaller(even * p.stops_along, most / viscous) : even * p.stops_along;
     }
     /// Every point takes the force it wishes, forward and back.
     void sweep() {
@@ -118,7 +128,8 @@ private:
     void relax(Point& p) {
         contacts_.find_motion(p);
         double f[3], change[3];
-        ContactPoints::cut(p, wish(p, 1.0, 0.0, f), f);
+        const double length = wish(p, 1.0, 0.0, f);
+        ContactPoints::cut(p, length, f);
         for (int r = 0; r < 3; ++r) change[r] = f[r] - p.f[r], p.f[r] = f[r];
         contacts_.push(p, change);
     }
@@ -132,44 +143,41 @@ private:
             worst = larger(worst, larger(p.normal * std::fabs(n), p.along * larger(std::fabs(x), std::fabs(y))));
         }
     };
-    /// What force and motion tell of a point; adds what it lacks.
-    UKEMI_INLINE void suppose(const Point& p, Condition& c, Lack& lack) const {
-        double f[3];
-        const double length = wish(p, even_, viscous, f), most = p.mu * f[0];
-        c.state = p.equal ? State::stick : !(f[0] > 0) ? State::off : p.rows == 3 && length > most ? State::slip : State::stick;
-        std::copy(p.u, p.u + 3, c.u_before), std::copy(p.f, p.f + 3, c.f_before);
-        set_law(p, c, f, length, most);
-        ContactPoints::cut(p, length, f);
+    /// What a point wishes now; adds what it lacks.
+    UKEMI_INLINE void find_wish(const Point& p, Condition& c, Lack& lack) const {
+        c.length = wish(p, even_, viscous, c.wished);
+        double f[3] = {c.wished[0], c.wished[1], c.wished[2]};
+        ContactPoints::cut(p, c.length, f);
         lack.add(p, f);
     }
-    UKEMI_INLINE void set_law(const Point& p, Condition& c, const double* f, double length, double most) const {
-        std::fill(c.a, c.a + 3, 0.0), std::fill(c.G[0], c.G[0] + 9, 0.0);
+    /// What the wish of a point tells of it; its matrix stiffens so.
+    UKEMI_INLINE void suppose(const Point& p, Condition& c) {
+        const double *f = c.wished, most = p.mu * f[0];
+        std::copy(p.u, p.u + 3, c.u_before), std::copy(p.f, p.f + 3, c.f_before);
+        c.state = p.equal ? State::stick : !(f[0] > 0) ? State::off : p.rows == 3 && c.length > most ? State::slip : State::stick;
+        c.b[0] = c.b[1] = c.m[0] = c.m[1] = c.G[0] = c.G[1] = c.G[2] = 0;
+        c.a = c.state == State::off ? 0 : p.f[0], c.n = c.state == State::off ? 0 : stiff_ * p.stops;
         if (c.state == State::off) return;
-        const double n = stiff_ / p.normal, change = change_of_friction(p, even_, viscous, most);
-        const double grip = viscous > 0 ? most / viscous : smaller(stiff_ / p.along, most / creep_);  // how friction that sticks resists
-        c.G[0][0] = n, c.a[0] = p.f[0];
-        if (p.rows == 1) return;
+        const double grip = viscous > 0 ? most / viscous : smaller(stiff_ * p.stops_along, most / creep_);  // how friction that sticks resists
         if (c.state == State::stick) {
-            c.G[1][1] = c.G[2][2] = grip;
-            if (!(viscous > 0)) c.a[1] = p.f[1], c.a[2] = p.f[2];
+            contacts_.stiffen_stick(p, c.n, grip);
+            if (p.rows == 3) c.G[0] = c.G[2] = grip;
+            if (p.rows == 3 && !(viscous > 0)) c.b[0] = p.f[1], c.b[1] = p.f[2];
             return;
         }
-        const double dx = f[1] / length, dy = f[2] / length;  // its direction, and how it resists across
-        const double across = viscous > 0 ? change * most / (length - most + change * viscous) : smaller(even_ * grip, change * most / (length - most));
-        c.G[1][0] = p.mu * dx * n, c.G[2][0] = p.mu * dy * n, c.a[1] = p.mu * dx * p.f[0], c.a[2] = p.mu * dy * p.f[0];
-        c.G[1][1] = across * dy * dy, c.G[1][2] = c.G[2][1] = -across * dx * dy, c.G[2][2] = across * dx * dx;
+        const double change = change_of_friction(p, even_, viscous, most), dx = f[1] / c.length, dy = f[2] / c.length;  // its direction, and how it resists across
+        const double across = viscous > 0 ? change * most / (c.length - most + change * viscous) : smaller(even_ * grip, change * most / (c.length - most));
+        c.m[0] = p.mu * dx, c.m[1] = p.mu * dy;
+        c.G[0] = across * dy * dy, c.G[1] = -across * dx * dy, c.G[2] = across * dx * dx;
+        contacts_.stiffen_slip(p, c.n, dx, dy, across);
     }
     /// Forces and motions of the conditions that the present ones tell, as far towards them as leads nearer to a solution: how far, 0 if they cannot be found.
     double newton_step() {
         contacts_.set_unit();
-        Lack before;
-        for (std::size_t i = 0; i < points_.size(); ++i) {
-            suppose(points_[i], of_[i], before);
-            if (of_[i].state != State::off) contacts_.stiffen(points_[i], of_[i].G);
-        }
+        for (std::size_t i = 0; i < points_.size(); ++i) suppose(points_[i], of_[i]);
         if (!contacts_.factor()) return 0;
         std::copy_backward(lacked_, lacked_ + remembered - 1, lacked_ + remembered);
-        lacked_[0] = before.total;
+        lacked_[0] = lack_.total;
         return search(find_forces());
     }
     /// Of the conditions and the matrix that is factored.
@@ -182,18 +190,17 @@ private:
             contacts_.push(points_[i], w);
         }
         contacts_.solve();
-        double largest = 1e-300, moved = 0, fastest = 0, wished[3];
+        double largest = 1e-300, moved = 0, fastest = 0;
         Lack lack;
         for (std::size_t i = 0; i < points_.size(); ++i) {
             Point& p = points_[i];
-            const Condition& c = of_[i];
+            Condition& c = of_[i];
             contacts_.find_motion(p);
             c.force(p.u, p.f);
             largest = larger(largest, std::fabs(p.f[0]));
             if (p.rows == 3) fastest = larger(fastest, p.u[1] * p.u[1] + p.u[2] * p.u[2]);
             for (int r = 0; r < 3; ++r) moved = larger(moved, std::fabs(p.f[r] - c.f_before[r]));
-            ContactPoints::cut(p, wish(p, even_, viscous, wished), wished);
-            lack.add(p, wished);
+            find_wish(p, c, lack);
         }
         moved_ = moved / largest, fastest_ = std::sqrt(fastest);
         return lack;
@@ -203,23 +210,23 @@ private:
         contacts_.find_y();
         for (int i = 0; i < sweeps; ++i) sweep();
         contacts_.find_motions();
+        lack_ = find_wishes();
         std::fill(lacked_, lacked_ + remembered, 0.0);
     }
     /// Goes as far along the step, at whose end so much is lacking, as leads nearer to a solution than one of the last steps began; how far.
-    double search(Lack now) {
+    double search(const Lack& at_end) {
         const double start = *std::max_element(lacked_, lacked_ + remembered);
         double length = 1, best_length = 1;
-        Lack best = now;
-        if (now.total < (1 - 0.1 * length) * start) return worst_ = now.worst, 1;
-        if (!(now.total < INFINITY)) best.total = INFINITY;  // or not a number
+        lack_ = at_end;
+        if (lack_.total < (1 - 0.1 * length) * start) return 1;
+        Lack best = lack_;
+        if (!(best.total < INFINITY)) best.total = INFINITY;  // or not a number
         for (std::size_t i = 0; i < points_.size(); ++i) std::copy(points_[i].u, points_[i].u + 3, of_[i].u_after), std::copy(points_[i].f, points_[i].f + 3, of_[i].f_after);
-        while (!(now.total < (1 - 0.1 * length) * start) && 0.5 * length > shortest_step) {
+        while (!(lack_.total < (1 - 0.1 * length) * start) && 0.5 * length > shortest_step) {
             go(length *= 0.5);
-            now = lack();
-            if (now.total < best.total) best = now, best_length = length;
+            if (lack_.total < best.total) best = lack_, best_length = length;
         }
         if (length != best_length) go(best_length);
-        worst_ = best.worst;
         return best_length;
     }
     void go(double length) {
@@ -228,11 +235,11 @@ private:
             const Condition& c = of_[i];
             for (int r = 0; r < 3; ++r) p.u[r] = c.u_before[r] + length * (c.u_after[r] - c.u_before[r]), p.f[r] = c.f_before[r] + length * (c.f_after[r] - c.f_before[r]);
         }
+        lack_ = find_wishes();
     }
-    Lack lack() const {
+    Lack find_wishes() {
         Lack all;
-        double f[3];
-        for (const Point& p : points_) ContactPoints::cut(p, wish(p, even_, viscous, f), f), all.add(p, f);
+        for (std::size_t i = 0; i < points_.size(); ++i) find_wish(points_[i], of_[i], all);
         return all;
     }
 
@@ -243,7 +250,7 @@ private:
     double even_ = even, creep_ = most_creep, stiff_ = soft;  // as they are now
     double lacked_[remembered] = {};                          // where the last steps began
     double moved_ = 0, fastest_ = 0;                          // how much the last one changed, and the fastest slip after it
-    double worst_ = 0;                                        // how fast the force that a point lacks most would move it [m/s]
+    Lack lack_;                                               // now
 };
 
 UKEMI_END

@@ -18,7 +18,8 @@ public:
         double u_free[3], mu, f[3];
         bool equal = false;            // held both ways: a row of a loop
         double u[3] = {};
-        double normal = 0, along = 0;  // what it feels of its own force, along the slip at most
+        double normal = 0, along = 0;  // what it feels of its own force, along the slip at most;
+        double stops = 0, stops_along = 0;  // the force that stops a motion of one
         int path = 0, store = 0;
         bool alone = false;            // nothing moves it
     };
@@ -60,18 +61,18 @@ public:
         if (!before_.empty()) {
             for (std::size_t i = 0; i < points.size(); ++i) {
                 Point &p = points[i], &before = before_[i];
-                p.path = before.path, p.store = before.store, p.normal = before.normal, p.along = before.along, p.alone = before.alone;
+                p.path = before.path, p.store = before.store, p.normal = before.normal, p.along = before.along, p.stops = before.stops, p.stops_along = before.stops_along, p.alone = before.alone;
                 if (same_forces_) std::copy(before.f, before.f + 3, p.f);
                 leave_alone(p);
             }
             return before_.clear();
         }
-        if (!same_freedoms(rows)) {
+        if (!same_freedoms(rows) && !fit(rows)) {
             make_blocks(rows);
-            for (const Point& p : points)
-                if (begins_group(p)) couple(rows, *p.group);
+            for_groups([&](const Group& g) { return find_parts(rows, g), lu_.couple(blocks_.data(), static_cast<int>(blocks_.size())), true; });
             lu_.arrange();
             for (Path& path : paths_) follow(path);
+            arranged_ = points.size();
         }
         int path = -1;
         for (Point& p : points) p.path = path += begins_group(p);
@@ -117,12 +118,27 @@ public:
     /// The matrix 1 + sum Y G Y^T: as without forces, G of a point added, factored, and the solution for y.
     void set_unit() { lu_.set_unit(); }
     void stiffen(const Point& p, const double (&G)[3][3]) { p.rows == 3 ? stiffen_rows<3>(p, G) : stiffen_rows<1>(p, G); }
+    /// G of a point whose normal force resists by `normal`, and what slips along (dx, dy) as its friction does: mu times as much along, and by `across`; a
+    /// product of two rows, (1, mu d) normal (1, 0) + (0, t) across (0, t) with t across d.
+    void stiffen_slip(const Point& p, double normal, double dx, double dy, double across) {
+        double *left = make_room(p, 2, left_), *right = make_room(p, 2, right_);
+        const double mx = p.mu * dx, my = p.mu * dy;
+        for_rows<3>(p, [&](const Four* y) {
+            const Four t = y[2] * dx - y[1] * dy;
+            store(y[0] + y[1] * mx + y[2] * my, left), store(t, left + lanes), left += 2 * lanes;
+            store(y[0] * normal, right), store(t * across, right + lanes), right += 2 * lanes;
+        });
+        add_products<2, 1>(p, left_.data(), right_.data());
+    }
+    /// G of a point that sticks: `normal` and `along`.
+    void stiffen_stick(const Point& p, double normal, double along) { stiffen(p, {{normal, 0, 0}, {0, along, 0}, {0, 0, along}}); }
     bool factor() { return lu_.factor(); }
     void solve() { lu_.solve(y.data()); }
 
 private:
     static constexpr int lanes = BlockLu::lanes;
     static constexpr double no_friction = 1e-9;
+    static constexpr double keeps = 0.8;  // an arrangement serves while there are so many of its points
     /// Motions (n, x, y) out of those of a group: of a point (x, y) of a contact, or one row.
     struct Motions {
         int row;
@@ -180,19 +196,33 @@ private:
             last = i, --left;
         }
         lu_.clear(sizes_);
-        paths_.assign(1, {}), parts_.clear(), fours_.clear(), targets_.clear();
+        clear_paths();
     }
-    /// The parts of a group, which feel each other; before they are in order.
-    void couple(const RowSystem& rows, const Group& g) {
+    /// The parts of a group, before they are in order; false if one has no block.
+    bool find_parts(const RowSystem& rows, const Group& g) {
         blocks_.clear();
         for (int d = g.dofs; d < g.dofs_end; ++d) {
             const int block = block_of_[static_cast<std::size_t>(rows.dofs[static_cast<std::size_t>(d)])];
+            if (block < 0) return false;
             if (blocks_.empty() || blocks_.back() != block) blocks_.push_back(block), parts_.push_back({block, d - g.dofs, d - g.dofs});
             ++parts_.back().end;
         }
-        lu_.couple(blocks_.data(), static_cast<int>(blocks_.size()));
         paths_.back() = {static_cast<int>(parts_.size() - blocks_.size()), static_cast<int>(parts_.size()), 0, 0};
         paths_.push_back({});
+        return true;
+    }
+    /// Takes the blocks arranged last for these groups too, if all that feel each other now did so then, and not many more.
+    bool fit(const RowSystem& rows) {
+        if (arranged_ == 0 || static_cast<double>(points.size()) < keeps * static_cast<double>(arranged_)) return false;
+        clear_paths();
+        if (!for_groups([&](const Group& g) { return find_parts(rows, g) && lu_.couples(blocks_.data(), static_cast<int>(blocks_.size())); })) return false;
+        for (Path& path : paths_) follow(path);
+        return true;
+    }
+    void clear_paths() { paths_.assign(1, {}), parts_.clear(), fours_.clear(), targets_.clear(); }
+    /// Of every group, until f is false; true if it never is.
+    template <class F> bool for_groups(F f) const {
+        return std::all_of(points.begin(), points.end(), [&](const Point& p) { return !begins_group(p) || f(*p.group); });
     }
     void follow(Path& path) {
         path.fours = static_cast<int>(fours_.size()), path.targets = static_cast<int>(targets_.size());
@@ -230,28 +260,40 @@ private:
         if (p.alone) p.normal = 1;
         leave_alone(p);
         if (!(p.along > 0)) p.along = p.normal;
+        p.stops = 1 / p.normal, p.stops_along = 1 / p.along;
     }
 
-    template <int rows> void stiffen_rows(const Point& p, const double (&G)[3][3]) {
-        if (rows == 1 || (G[0][1] == G[1][0] && G[0][2] == G[2][0] && G[1][2] == G[2][1])) stiffen_blocks<rows, true>(p, G);
-        else stiffen_blocks<rows, false>(p, G);
-    }
-    /// U_ab += Y_a^T G Y_b and L^T_ab += Y_a^T G^T Y_b, of the parts a and those b that are eliminated with or after them.
-    template <int rows, bool symmetric> void stiffen_blocks(const Point& p, const double (&G)[3][3]) {
-        const Path& path = paths_[static_cast<std::size_t>(p.path)];
+    /// Y of a point, a Four of its path after the other.
+    template <int rows, class F> UKEMI_INLINE void for_rows(const Point& p, F f) const {
         const double* Y = Y_.data() + p.store;
-        const int fours = (&path)[1].fours - path.fours;
-        GY_.resize(static_cast<std::size_t>(fours * rows)), GtY_.resize(symmetric ? 0 : GY_.size());
-        for (int f = 0; f < fours; ++f) {
+        for_fours(p, [&](int) {
             Four y[rows];
-            for (int c = 0; c < rows; ++c) load(y[c], Y + (f * rows + c) * lanes);
+            for (int r = 0; r < rows; ++r, Y += lanes) load(y[r], Y);
+            f(y);
+        });
+    }
+    template <int rows> void stiffen_rows(const Point& p, const double (&G)[3][3]) {
+        double* to = make_room(p, rows, right_);
+        for_rows<rows>(p, [&](const Four* y) {
             for (int r = 0; r < rows; ++r) {
-                Four by_row = y[0] * G[r][0], by_column = y[0] * G[0][r];
-                for (int c = 1; c < rows; ++c) by_row += y[c] * G[r][c], by_column += y[c] * G[c][r];
-                store(by_row, GY_[static_cast<std::size_t>(f * rows + r)].x);
-                if (!symmetric) store(by_column, GtY_[static_cast<std::size_t>(f * rows + r)].x);
+                Four by_row = y[0] * G[r][0];
+                for (int c = 1; c < rows; ++c) by_row += y[c] * G[r][c];
+                store(by_row, to), to += lanes;
             }
-        }
+        });
+        const bool symmetric = rows == 1 || (G[0][1] == G[1][0] && G[0][2] == G[2][0] && G[1][2] == G[2][1]);
+        symmetric ? add_products<rows, rows>(p, Y_.data() + p.store, right_.data()) : add_products<rows, 0>(p, Y_.data() + p.store, right_.data());
+    }
+    /// For `rank` rows of each Four of a point's path.
+    double* make_room(const Point& p, int rank, Vec<double>& rows) const {
+        rows.resize(static_cast<std::size_t>((paths_[static_cast<std::size_t>(p.path) + 1].fours - paths_[static_cast<std::size_t>(p.path)].fours) * rank * lanes));
+        return rows.data();
+    }
+    /// U_ab += sum of left_a right_b and L^T_ab += sum of right_a left_b, of the parts a and those b that are eliminated with or after them; left and right
+    /// have `rank` rows for each Four of the path, the last of which, so many as are `shared`, give both sums the same.
+    template <int rank, int shared> void add_products(const Point& p, const double* left, const double* right) {
+        constexpr int own = rank - shared;
+        const Path& path = paths_[static_cast<std::size_t>(p.path)];
         const BlockLu::Target* target = targets_.data() + path.targets;
         const Part *parts = parts_.data() + path.parts, *end = parts_.data() + path.parts_end;
         int at = 0;  // Fours before a
@@ -260,23 +302,21 @@ private:
             int f = at;
             for (const Part* b = a; b != end; ++b, ++target)
                 for (int wide = lu_.width(b->block), k = 0; k < wide; ++k, ++f) {
-                    Four gy[rows], gty[rows];
-                    for (int r = 0; r < rows; ++r) {
-                        load(gy[r], GY_[static_cast<std::size_t>(f * rows + r)].x);
-                        if (!symmetric) load(gty[r], GtY_[static_cast<std::size_t>(f * rows + r)].x);
-                    }
+                    Four of_left[rank], of_right[rank];
+                    for (int r = 0; r < rank; ++r) load(of_right[r], right + (f * rank + r) * lanes);
+                    for (int r = 0; r < own; ++r) load(of_left[r], left + (f * rank + r) * lanes);
                     BlockLu::Row* to = lu_.values() + target->start + k;
                     for (int i = 0; i < size; ++i, to += target->stride) {
-                        const double* from = Y + (at + i / lanes) * rows * lanes + i % lanes;
-                        Four sum = gy[0] * from[0], kept;
-                        for (int r = 1; r < rows; ++r) sum += gy[r] * from[r * lanes];
-                        load(kept, to->x), store(kept + sum, to->x);
+                        const int from = (at + i / lanes) * rank * lanes + i % lanes;
+                        Four both{}, upper, lower;
+                        for (int r = own; r < rank; ++r) both += of_right[r] * left[from + r * lanes];
+                        load(upper, to->x), upper += both;
+                        for (int r = 0; r < own; ++r) upper += of_right[r] * left[from + r * lanes];
+                        store(upper, to->x);
                         if (a == b) continue;
-                        if (!symmetric) {
-                            sum = gty[0] * from[0];
-                            for (int r = 1; r < rows; ++r) sum += gty[r] * from[r * lanes];
-                        }
-                        load(kept, to[target->below].x), store(kept + sum, to[target->below].x);
+                        load(lower, to[target->below].x), lower += both;
+                        for (int r = 0; r < own; ++r) lower += of_left[r] * right[from + r * lanes];
+                        store(lower, to[target->below].x);
                     }
                 }
             at += lu_.width(a->block);
@@ -286,6 +326,7 @@ private:
     Vec<Point> before_;  // while they are posed again
     bool same_forces_ = false;
     Vec<std::size_t> equal_;
+    std::size_t arranged_ = 0;  // points for which blocks were made and put in order
     Vec<Motions> motions_;
     Vec<int> block_of_, lane_of_, branches_, sizes_;  // of each freedom: its block (-1: none), its place there, how many follow it; sizes of the blocks
     Vec<int> freedoms_, freedoms_before_;             // of each group, after how many they are (negative); of those before
@@ -295,7 +336,7 @@ private:
     Vec<int> fours_;
     Vec<BlockLu::Target> targets_;
     Vec<double> Y_;
-    Vec<BlockLu::Row> GY_, GtY_;
+    Vec<double> left_, right_;                        // factors of what a point adds to the matrix
     BlockLu lu_;
 };
 

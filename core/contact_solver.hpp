@@ -61,19 +61,20 @@ private:
         const bool heap = members_.size() >= large, slides = heap && !impact && slides_somewhere(rows);
         for (std::size_t m = 0; m < members_.size(); ++m)
             if (group(rows, m).kind == GroupKind::patch) patches[static_cast<std::size_t>(group(rows, m).index)].rests_below = slides ? moving_tolerance : stick_tolerance;
-        newton_.first_sweeps = impact ? 3 : 1;  // of impacts nothing is known
         newton_.viscous = slides ? 0.9 * moving_tolerance : 0.0;
         for (std::size_t m = 0; m < members_.size() && !again; ++m) first_hypothesis(rows, group(rows, m), heap);
-        bool by_hypothesis = !heap && trial_and_error(rows, 8 + static_cast<int>(members_.size()), report, trace);
+        bool by_hypothesis = !heap && trial_and_error(rows, 8 + static_cast<int>(members_.size()), report, trace), certified = false;
+        Certificate own;
         if (!by_hypothesis) {
             ++report.swept;
             pose_points(rows, again ? Posed::again : Posed::first);
-            if (!heap || (!solve_points(rows, again, report) && thorough)) by_hypothesis = solve_cones(rows, report, trace);
+            certified = heap && solve_points(rows, again, own, report);
+            if (!certified && (!heap || thorough)) by_hypothesis = solve_cones(rows, report, trace);
             report.exact += !by_hypothesis;
         }
         store(rows);
         if (roughly) return;
-        const Certificate own = certificate_of(rows);
+        if (!certified) own = certificate_of(rows);
         certificate.include(own);
         for (std::size_t m = 0; m < members_.size(); ++m)
             if (group(rows, m).kind == GroupKind::patch) patches[static_cast<std::size_t>(group(rows, m).index)].island_holds = own.holds();
@@ -109,18 +110,22 @@ private:
     }
 
     // --- point by point ------------------------------------------------------------------------------------------------
-    /// Forces of all points by Newton's steps, over cones, and by Newton's steps with more patience; false if none leads to valid ones.
-    bool solve_points(RowSystem& rows, bool again, StepReport& report) {
-        auto valid = [&] { return read_forces(rows), certificate_of(rows).holds(); };
-        if ((roughly = rough)) return newton_.solve_roughly(&report.trials), add_forces(rows), true;
-        if ((again && newton_.go_on(&report.trials, valid)) || newton_.solve(false, &report.trials, valid) || cones_.solve(false, valid) || newton_.solve(true, &report.trials, valid)) return true;
+    /// Forces of all points by Newton's steps from those of the last step, of what moves from none, over cones, and by Newton's steps with patience; false if none
+    /// leads to valid ones. `own`: their certificate.
+    bool solve_points(RowSystem& rows, bool again, Certificate& own, StepReport& report) {
+        const PointNewton::Way& on = impact ? PointNewton::unknown : PointNewton::on;
+        if ((roughly = rough)) return newton_.solve_roughly(on, &report.trials), add_forces(rows), true;
+        auto valid = [&] { return read_forces(rows), (own = certificate_of(rows)).holds(); };
+        auto solve = [&](const PointNewton::Way& way) { return newton_.solve(way, &report.trials, valid); };
+        const bool moves = impact || newton_.viscous > 0;  // what rests keeps the forces that its motion leaves open
+        if ((again && newton_.go_on(&report.trials, valid)) || solve(on) || (moves && solve(PointNewton::anew)) || cones_.solve(few_paths, valid) || solve(PointNewton::patiently)) return true;
         return read_forces(rows), false;
     }
     /// Forces of all points by the cone problem; what it found is tried as a hypothesis, which is exact to rounding if it holds. Where
     /// not even the forces are valid, Newton's steps try from those of the last step.
     bool solve_cones(RowSystem& rows, StepReport& report, Vec<TraceEntry>* trace) {
         do {
-            cones_.solve(true, [] { return false; });
+            cones_.solve(ConeSolver::all_paths, [] { return false; });
             read_forces(rows);
         } while (came_to_rest(rows) && (pose_points(rows, Posed::rested), true));
         if (trial_and_error(rows, 3, report, trace)) return true;
@@ -128,7 +133,7 @@ private:
         auto valid = [&] { return read_forces(rows), certificate_of(rows).holds(); };
         if (valid()) return false;
         pose_points(rows, Posed::first);
-        if (!newton_.solve(true, &report.trials, valid)) cones_.restore(), read_forces(rows);
+        if (!newton_.solve(PointNewton::patiently, &report.trials, valid)) cones_.restore(), read_forces(rows);
         return false;
     }
     /// Slip is the motion at the end less that of sticking, or with the motion at the start (twice the mean). What sticks does as its target
@@ -318,6 +323,7 @@ private:
         }
     }
 
+    static constexpr std::size_t few_paths = 3;  // of the cones of a heap
     Vec<Vec3<double>> forces_;
     ContactPoints contacts_;
     ConeSolver cones_{contacts_};

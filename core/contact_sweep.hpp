@@ -12,19 +12,16 @@ UKEMI_BEGIN
 
 class Sweep {
 public:
-    explicit Sweep(const ContactScene& scene) : boxes_(scene.solids.size()), begin_(scene.solids.size() + 1, 0) {
+    explicit Sweep(const ContactScene& scene) : boxes_(scene.solids.size()), pair_of_(scene.solids.size() * scene.solids.size(), -1), found_((scene.pairs.size() + 63) / 64) {
         for (std::size_t i = 0; i < scene.pairs.size(); ++i) {
             const SolidPair& p = scene.pairs[i];
-            partners_.push_back({std::min(p.a, p.b), std::max(p.a, p.b), static_cast<int>(i)});
+            partners_.push_back({p.a, p.b, static_cast<int>(i)});
+            pair_of_[place(p.a, p.b)] = pair_of_[place(p.b, p.a)] = static_cast<int>(i);
         }
-        of_pair_ = partners_, found_.resize((partners_.size() + 63) / 64);
-        std::sort(partners_.begin(), partners_.end(), [](const Partner& one, const Partner& other) { return std::pair(one.first, one.second) < std::pair(other.first, other.second); });
         Vec<char> paired(scene.solids.size(), 0);
-        for (const Partner& p : partners_) ++begin_[static_cast<std::size_t>(p.first) + 1], paired[static_cast<std::size_t>(p.first)] = paired[static_cast<std::size_t>(p.second)] = 1;
-        for (std::size_t s = 0; s < scene.solids.size(); ++s) {
-            begin_[s + 1] += begin_[s];
+        for (const Partner& p : partners_) paired[static_cast<std::size_t>(p.first)] = paired[static_cast<std::size_t>(p.second)] = 1;
+        for (std::size_t s = 0; s < scene.solids.size(); ++s)
             if (paired[s]) rooms_.push_back({static_cast<int>(s), {{NAN, NAN, NAN}, {NAN, NAN, NAN}}});
-        }
     }
     /// Every pair whose boxes overlap is among `pairs`, which ascend; `near` tells which.
     struct Partner { int first, second, pair; };
@@ -54,33 +51,27 @@ public:
         for (std::size_t i = 0; i < rooms_.size(); ++i) {
             const Room& one = rooms_[i];
             for (std::size_t k = i + 1; k < rooms_.size() && rooms_[k].box.low.x <= one.box.high.x; ++k)
-                if (overlap(one.box, rooms_[k].box)) add_pair(one.solid, rooms_[k].solid);
+                if (const int pair = pair_of_[place(one.solid, rooms_[k].solid)]; pair >= 0 && overlap(one.box, rooms_[k].box)) found_[static_cast<std::size_t>(pair) / 64] |= std::uint64_t{1} << (pair % 64);
         }
         pairs.clear();
         for (std::size_t w = 0; w < found_.size(); ++w)
-            for (std::uint64_t left = found_[w]; left; left &= left - 1) pairs.push_back(of_pair_[64 * w + static_cast<std::size_t>(std::countr_zero(left))]);
+            for (std::uint64_t left = found_[w]; left; left &= left - 1) pairs.push_back(partners_[64 * w + static_cast<std::size_t>(std::countr_zero(left))]);
     }
 
 private:
-    static constexpr double room = 0.08;  // for a solid to move in before the next sweep [m]
+    static constexpr double room = 0.05;  // for a solid to move in before the next sweep [m]
     struct Room { int solid; Box box; };
     const Box& box(int solid) const { return boxes_[static_cast<std::size_t>(solid)]; }
     static bool overlap(const Box& one, const Box& other) {
         return !((one.low.x > other.high.x) | (other.low.x > one.high.x) | (one.low.y > other.high.y) | (other.low.y > one.high.y) | (one.low.z > other.high.z) | (other.low.z > one.high.z));
     }
-    /// Unless these two may pass through each other.
-    void add_pair(int a, int b) {
-        const int first = std::min(a, b), second = std::max(a, b);
-        const auto end = partners_.begin() + begin_[static_cast<std::size_t>(first) + 1];
-        const auto found = std::lower_bound(partners_.begin() + begin_[static_cast<std::size_t>(first)], end, second, [](const Partner& p, int x) { return p.second < x; });
-        if (found != end && found->second == second) found_[static_cast<std::size_t>(found->pair) / 64] |= std::uint64_t{1} << (found->pair % 64);
-    }
+    std::size_t place(int a, int b) const { return static_cast<std::size_t>(a) * boxes_.size() + static_cast<std::size_t>(b); }
 
     Vec<Box> boxes_;
-    Vec<Partner> partners_, of_pair_;  // by their solids, and as the scene has them
-    Vec<std::uint64_t> found_;         // a bit for each of these
-    Vec<int> begin_;         // of each solid's, where it is the first
-    Vec<Room> rooms_;        // in the order in which they begin along x
+    Vec<Partner> partners_;     // as the scene has them
+    Vec<int> pair_of_;          // of every two solids: which of these they are, -1: they may pass through each other
+    Vec<std::uint64_t> found_;  // a bit for each of these
+    Vec<Room> rooms_;           // in the order in which they begin along x
 };
 
 UKEMI_END

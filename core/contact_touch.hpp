@@ -9,7 +9,7 @@ protected:
     TouchDown(const Tree& tree, const ContactScene& scene)
         : tree_(tree), scene_(scene), detector_(scene), nv_(static_cast<std::size_t>(tree.nv)), nq_(static_cast<std::size_t>(tree.nq)), poses_(tree.bodies.size()), poses_start_(tree.bodies.size()), motions_(tree.bodies.size()),
           q_start_(nq_), v_start_(nv_), stop_touched_(2 * scene.stops.size(), 0), curved_touched_(scene.curved.size(), 0), curved_error_(scene.curved.size()), curved_before_(scene.curved.size()), curved_rate_(scene.curved.size()),
-          curved_unused_(scene.curved.size()) {}
+          curved_unused_(scene.curved.size()), many_(tree.bodies.size() >= many_bodies && !rebounds(scene)) {}
 
     bool same_state(const double* q, const double* v) const {
         return q_seen_.size() == nq_ && std::equal(q_seen_.begin(), q_seen_.end(), q) && std::equal(v_seen_.begin(), v_seen_.end(), v);
@@ -50,7 +50,7 @@ protected:
         for (std::size_t i = 0; i < curved_error_.size(); ++i) curved_touched_[i] = curved_error_[i] >= -stop_reach;
     }
     /// Two solids that touch already may go this deep at another point.
-    double deep_pair() const { return larger(accepted_, 10 * options.accept); }
+    double deep_pair() const { return larger(2 * accepted_, 10 * options.accept); }
     /// A shorter time at which the first new contact touches, or t if nothing went too deep.
     double first_touch(double t, const double* q) {
         double best = t;
@@ -90,10 +90,18 @@ protected:
         for (std::size_t i = 0; i < poses_.size(); ++i) poses_[i] = motions_[i].X;
         moving_at_end_ = true;
     }
-    /// So much touches that to locate touch-downs one by one would never end; unless that is asked for.
+    /// Does anything in it?
+    static bool rebounds(const ContactScene& scene) {
+        auto any = [](const auto& all, auto restitution) { return std::any_of(all.begin(), all.end(), [&](const auto& x) { return restitution(x) > 0; }); };
+        auto of_material = [](const auto& x) { return x.material.restitution; };
+        auto own = [](const auto& x) { return x.restitution; };
+        return any(scene.pairs, of_material) || any(scene.planes, of_material) || any(scene.fields, of_material) || any(scene.stops, own) || any(scene.curved, own) ||
+               any(scene.solids, [](const Solid& s) { return s.own_ground ? s.on_ground.restitution : 0.0; });
+    }
+    /// So much touches, or may touch without a rebound, that to locate touch-downs one by one would never end; unless that is asked for.
     bool crowded() const {
         if (options.located >= most_parts) return false;
-        return std::count_if(detector_.found.begin(), detector_.found.end(), [](const Found& f) { return f.touches; }) >= crowd;
+        return many_ || std::count_if(detector_.found.begin(), detector_.found.end(), [](const Found& f) { return f.touches; }) >= crowd;
     }
     /// Marks what has to slow down within t, see Stepper::landing_speed, or might have to.
     void expect_landings(double t, const double* q, const double* v) {
@@ -158,6 +166,7 @@ protected:
     static constexpr double impact_speed = 1e-3;  // slower approach is met without an impact [m/s]: half a um in a step of 1 ms
     static constexpr int most_parts = 64;       // of a step
     static constexpr int crowd = 20;            // points that touch; more of them
+    static constexpr std::size_t many_bodies = 64;
     static constexpr double change_of_speed = 0.2, change_at_stops = 10;  // [m/s], [rad/s or m/s]: what a step of a crowd may bring
     static constexpr double crowd_accepts = 1e-4;  // may go this deep before they touch down, or are stopped by an impact [m]
     static constexpr double shortest_part = 1e-2;  // of a step, where it is divided at a touch-down
@@ -174,6 +183,7 @@ protected:
     Vec<char> stop_touched_, curved_touched_;
     Vec<double> curved_error_, curved_before_, curved_rate_, curved_unused_;  // of limits on several freedoms
     bool moving_at_end_ = false;
+    bool many_;            // bodies, none of which rebounds
     double accepted_ = 0;  // depth at which something new has touched
 };
 

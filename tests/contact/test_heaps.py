@@ -112,6 +112,27 @@ def test_a_crowd_lands_in_one_step() -> None:
     assert np.abs(world.v).max() < 1e-6
 
 
+@pytest.mark.parametrize("e", [0.0, 1.0])
+def test_many_bodies_land_without_dividing_steps_unless_they_rebound(e: float) -> None:
+    """Balls that reach the ground one after the other, none of which touches before: a crowd by its number."""
+    places = np.array([(0.3 * i, 0.3 * j, 0.101 + 0.004 * (8 * i + j)) for i in range(8) for j in range(8)])
+    world = balls(places, 0.1, restitution=e)
+    sim = uk.Simulation(world, 2e-3)
+    energy, splits = world.energy(), 0
+    for _ in range(150):  # the highest falls for 0.23 s
+        sim.step()
+        splits += sim.report.splits
+        assert sim.report.certificate.valid
+        assert sim.report.penetration < 1e-4
+        assert world.energy() < energy + 1e-9 * abs(energy)  # rounding of 64 landings
+        if e == 1:
+            assert world.energy() == pytest.approx(energy, rel=1e-9)
+    assert (splits > 0) == (e > 0)
+    if e == 0:
+        assert world.q[2::7] == pytest.approx(np.full(64, 0.1), abs=1e-4)  # what a crowd accepts
+        assert np.abs(world.v).max() < 1e-6
+
+
 def test_what_rebounds_is_located_in_a_crowd_too() -> None:
     """Restitution needs the speed of arrival: eight balls dropped from different heights rise to e^2 of them."""
     drop, e = np.linspace(0.05, 0.4, 8), 0.6
