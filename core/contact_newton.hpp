@@ -30,20 +30,23 @@ public:
     template <class Valid> bool go_on(int* trials, Valid valid) {
         if (!found_) return false;
         ++*trials;
-        keep_start();
+        keep(&Condition::f_start);
         find_forces();
         if (fastest_ > fast && valid()) return true;
-        return restore_start(), false;
+        return restore(&Condition::f_start), false;
     }
-    /// Until forces are `valid()`; false if this way leads nowhere, and they are as they were. `trials`: counts hypotheses.
+    /// Until forces are `valid()` and, of what rests, have settled; where this way leads no further, with the stillest of those that were valid; false if none
+    /// were, and they are as they were. `trials`: counts hypotheses.
     template <class Valid> bool solve(const Way& way, int* trials, Valid valid) {
         begin(way);
-        double sweeps = fewest_sweeps;
+        double sweeps = fewest_sweeps, stillest = INFINITY;
         for (int step = 0, short_steps = 0; step < way.steps && short_steps < way.short_steps; ++step) {
             ++*trials;
             const double length = newton_step();
             if (!(length > 0)) break;
-            if (step > 0 && (step > enough_steps || ((moved_ < settled || lack_.worst < still || fastest_ > fast) && lack_.worst < promising)) && valid()) return found_ = length == 1, true;
+            const bool settles = (moved_ < settled || lack_.worst < still || fastest_ > fast) && lack_.worst < promising, enough = step > enough_steps;
+            if (step > 0 && (settles || (enough && viscous > 0)) && valid()) return found_ = length == 1, true;
+            if (enough && lack_.worst < stillest && valid()) stillest = lack_.worst, keep(&Condition::f_stillest);
             const bool led_on = length > short_step;
             creep_ = std::clamp(led_on ? creep_ * less_creep : creep_ / less_creep, least_creep, most_creep);
             stiff_ = std::clamp(length == 1 ? stiff_ * stiffer : led_on ? stiff_ : stiff_ / stiffer, softest, stiffest);
@@ -52,7 +55,8 @@ public:
             start_again(static_cast<int>(sweeps));
             sweeps = smaller(more_sweeps * sweeps, most_sweeps);
         }
-        return restore_start(), false;
+        if (stillest < INFINITY) return restore(&Condition::f_stillest), valid();
+        return restore(&Condition::f_start), false;
     }
     /// As `solve`, until most of the forces stand: enough to tell the motion.
     void solve_roughly(const Way& way, int* trials) {
@@ -62,7 +66,7 @@ public:
             const double length = newton_step();
             if (!(length > 0) || (length == 1 && moved_ < mostly)) break;
         }
-        if (!std::isfinite(moved_ + lack_.worst)) restore_start();
+        if (!std::isfinite(moved_ + lack_.worst)) restore(&Condition::f_start);
     }
 
 private:
@@ -73,7 +77,7 @@ private:
         State state = State::off;
         double wished[3] = {}, length = 0;  // the force it wishes, before its friction, of this length, is cut
         double a = 0, n = 0, b[2] = {}, m[2] = {}, G[3] = {};
-        double f_start[3] = {}, f_before[3] = {}, f_after[3] = {}, u_before[3] = {}, u_after[3] = {};
+        double f_start[3] = {}, f_stillest[3] = {}, f_before[3] = {}, f_after[3] = {}, u_before[3] = {}, u_after[3] = {};
         void force(const double* u, double* f) const {
             f[0] = a - n * u[0];
             f[1] = b[0] + m[0] * f[0] - G[0] * u[1] - G[1] * u[2];
@@ -82,7 +86,7 @@ private:
     };
     static constexpr int patience = 4;            // short steps before the next sweeps
     static constexpr double fewest_sweeps = 10, more_sweeps = 1.5, most_sweeps = 80;
-    static constexpr int enough_steps = 16;       // after these, forces need not have settled
+    static constexpr int enough_steps = 8;        // after these, forces of what moves need not have settled
     static constexpr int rough_steps = 7;
     static constexpr double still = 3e-7;         // [m/s]: of what rests, forces that lack no more may differ by what the motion leaves open
     static constexpr double promising = 3e-5;     // [m/s]: of forces that lack more it need not be asked whether they are valid
@@ -96,16 +100,16 @@ private:
     void begin(const Way& way) {
         found_ = false;
         of_.resize(points_.size());
-        keep_start();
+        keep(&Condition::f_start);
         for (std::size_t i = 0; i < points_.size() && way.from_nothing; ++i) std::fill(points_[i].f, points_[i].f + 3, 0.0);
         even_ = even, creep_ = most_creep, stiff_ = soft;
         start_again(way.sweeps);
     }
-    void keep_start() {
-        for (std::size_t i = 0; i < points_.size(); ++i) std::copy(points_[i].f, points_[i].f + 3, of_[i].f_start);
+    void keep(double (Condition::*forces)[3]) {
+        for (std::size_t i = 0; i < points_.size(); ++i) std::copy(points_[i].f, points_[i].f + 3, of_[i].*forces);
     }
-    void restore_start() {
-        for (std::size_t i = 0; i < points_.size(); ++i) std::copy(of_[i].f_start, of_[i].f_start + 3, points_[i].f);
+    void restore(double (Condition::*forces)[3]) {
+        for (std::size_t i = 0; i < points_.size(); ++i) std::copy(of_[i].*forces, of_[i].*forces + 3, points_[i].f);
     }
     /// The force that a point wishes: its motion, beyond what is viscous, changes it by `even` of what would stop it. The length of its friction.
     static double wish(const Point& p, double even, double viscous, double* f) {

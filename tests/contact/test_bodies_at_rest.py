@@ -40,9 +40,11 @@ def test_a_stack_of_boxes_stands_still() -> None:
     assert ground.normal_force == pytest.approx(10 * 9.81, rel=1e-9)
 
 
-def test_links_that_touch_in_several_patches_rest() -> None:
+@pytest.mark.parametrize("start", range(3))
+def test_links_that_touch_in_several_patches_rest(start: int) -> None:
     """Roofs on each other, across a slope: both sides of a pair touch, with other forces and normals. Each goes on with
-    its own."""
+    its own. How they come to lie hangs on the last digits, so they start in several ways a nanometre apart."""
+    rng = np.random.default_rng(start)
     tilt, slope, thick, wide, count = 0.5, 0.2, 0.04, 0.3, 9
     up = np.array((0, np.sin(slope), np.cos(slope)))
 
@@ -54,7 +56,7 @@ def test_links_that_touch_in_several_patches_rest() -> None:
     world = uk.World()
     world.terrain = uk.Ground(normal=tuple(up), friction=0.9)
     for i in range(count):
-        at = (0.25 + i * (thick / np.cos(tilt) + 1e-4)) * up
+        at = (0.25 + i * (thick / np.cos(tilt) + 1e-4)) * up + 1e-9 * rng.normal(size=3)
         world.add(model, f"roof{i}", q=(*at, np.cos(slope / 2), -np.sin(slope / 2), 0, 0))
     world.separate()
     sim = uk.Simulation(world, 2e-3)
@@ -63,7 +65,7 @@ def test_links_that_touch_in_several_patches_rest() -> None:
     for _ in range(100):
         sim.step()
         assert sim.report.certificate.valid
-        assert np.abs(world.v).max() < 1e-6
+        assert np.abs(world.v).max() < 5e-6  # half of what counts as creeping; without the stillest forces 1 mm/s
         trials.append(sim.report.trials)
     pushing = [c for c in sim.contacts if c.normal_force > 0]
     assert len(pushing) == 2 * count - 1  # the lowest stands on one edge of each side, which are one patch
