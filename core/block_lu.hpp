@@ -89,7 +89,7 @@ public:
 
     /// The unit matrix.
     void set_unit() {
-        std::fill(values_.begin(), values_.end(), Row{});
+        std::memset(values_.data(), 0, values_.size() * sizeof(Row));
         for (const Pivot& p : pivots_)
             for (int i = 0; i < p.size; ++i) values_[at(p.start + i * fours(p.size) + i / lanes)].x[i % lanes] = 1;
     }

@@ -110,7 +110,7 @@ public:
         for (const Sweep::Partner& p : sweep_.pairs) gap[static_cast<std::size_t>(pair_key_ + p.pair)] = INFINITY;
         if (left) sweep_.find();
         for (const Sweep::Partner& p : sweep_.pairs)
-            if (sweep_.near(p)) against_solid(static_cast<std::size_t>(p.pair), X, margin);
+            if (sweep_.near(p)) against_solid(p, X, margin);
     }
 
     /// Where two solids touch in one point: that point and its normal as they are at X, a little later.
@@ -234,9 +234,10 @@ private:
         const Vec3<double> more{around, around, around};
         return {low - more, high + more};
     }
-    void against_solid(std::size_t index, const Placement<double>* X, double margin) {
+    void against_solid(const Sweep::Partner& pair, const Placement<double>* X, double margin) {
+        const auto index = static_cast<std::size_t>(pair.pair);
         double& least = gap[static_cast<std::size_t>(pair_key_) + index];
-        least = apart_along(index, X, apart_[index]);  // most pairs stay apart along the same direction: no need to know how far
+        least = apart_along(pair.first, pair.second, X, apart_[index]);  // most pairs stay apart along the same direction: no need to know how far
         if (least > margin) return;
         const Separation s = separation(index, X);
         least = s.distance, apart_[index] = s.normal;
@@ -246,11 +247,10 @@ private:
             if (m.gap <= margin) found.push_back(found_at(index, X, s, m));
     }
     static const Placement<double>& place_of(const Solid& s, const Placement<double>* X) { return s.body < 0 ? world() : X[s.body]; }
-    /// How far the surfaces of a pair are apart along the unit vector d, from b to a: at most their distance.
-    double apart_along(std::size_t index, const Placement<double>* X, const Vec3<double>& d) {
-        const SolidPair& pair = scene_.pairs[index];
-        const Solid &a = scene_.solids[static_cast<std::size_t>(pair.a)], &b = scene_.solids[static_cast<std::size_t>(pair.b)];
-        return range_along(a, X[a.body], corners(pair.a, X), d).low - range_along(b, place_of(b, X), corners(pair.b, X), d).high - (a.radius + b.radius);
+    /// How far the surfaces of two solids are apart along the unit vector d, from the second to the first: at most their distance.
+    double apart_along(int first, int second, const Placement<double>* X, const Vec3<double>& d) {
+        const Solid &a = scene_.solids[static_cast<std::size_t>(first)], &b = scene_.solids[static_cast<std::size_t>(second)];
+        return range_along(a, X[a.body], corners(first, X), d).low - range_along(b, place_of(b, X), corners(second, X), d).high - (a.radius + b.radius);
     }
     /// How far the surfaces of a pair are apart, and along which normal.
     Separation separation(std::size_t index, const Placement<double>* X) {
@@ -260,7 +260,7 @@ private:
         const double r = a.radius + b.radius;
         if (r > 0 && (a.rim_radius > 0 || b.rim_radius > 0)) {  // not by corners, which turn: the gap would jump
             const Vec3<double> d = nearest_direction(a, X[a.body], A, b, place_of(b, X), B, 0.0);
-            if (dot(d, d) > 0) return {apart_along(index, X, d), d};
+            if (dot(d, d) > 0) return {apart_along(pair.a, pair.b, X, d), d};
         } else if (r > 0) {
             const Nearest near = nearest_points(A, B);
             if (near.distance > 1e-9) return {near.distance - r, (near.on_a - near.on_b) * (1 / near.distance)};

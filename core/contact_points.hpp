@@ -77,7 +77,12 @@ public:
         int path = -1;
         for (Point& p : points) p.path = path += begins_group(p);
         y.assign(static_cast<std::size_t>(lu_.length()), 0.0);
-        Y_.clear();
+        std::size_t end = 0;
+        for (Point& p : points) {
+            p.store = static_cast<int>(end);
+            end += static_cast<std::size_t>((paths_[static_cast<std::size_t>(p.path) + 1].fours - paths_[static_cast<std::size_t>(p.path)].fours) * p.rows * lanes);
+        }
+        Y_.assign(end, 0.0);
         for (std::size_t i = 0; i < points.size(); ++i) find_responses(rows, points[i], motions_[i]);
     }
 
@@ -238,16 +243,13 @@ private:
     void find_responses(const RowSystem& rows, Point& p, const Motions& m) {
         const Group& g = *p.group;
         const Path& path = paths_[static_cast<std::size_t>(p.path)];
-        p.store = static_cast<int>(Y_.size());
-        double nn = 0, xx = 0, xy = 0, yy = 0;
-        for (int i = path.parts; i < path.parts_end; ++i) {
+        double nn = 0, xx = 0, xy = 0, yy = 0, *begin = Y_.data() + p.store;
+        for (int i = path.parts; i < path.parts_end; begin += lu_.width(parts_[static_cast<std::size_t>(i++)].block) * p.rows * lanes) {
             const Part& part = parts_[static_cast<std::size_t>(i)];
-            const std::size_t begin = Y_.size();
-            Y_.resize(begin + static_cast<std::size_t>(lu_.width(part.block) * p.rows * lanes), 0.0);
             for (int d = part.begin; d < part.end; ++d) {
                 const int lane = lane_of_[static_cast<std::size_t>(rows.dofs[static_cast<std::size_t>(g.dofs + d)])];
                 const double* column = rows.Y.data() + g.store + d * g.rows;
-                double* Y = Y_.data() + begin + lane / lanes * p.rows * lanes + lane % lanes;
+                double* Y = begin + lane / lanes * p.rows * lanes + lane % lanes;
                 const Vec3<double> y = m.of(column);
                 Y[0] = y.x, nn += y.x * y.x;
                 if (p.rows == 1) continue;

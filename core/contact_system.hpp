@@ -178,11 +178,12 @@ public:
 private:
     void along(const Vec<double>& columns, const Group& g, const double* x, double* u) const {
         with_rows(g.rows, [&](auto rows) {
-            for (int r = 0; r < rows; ++r) u[r] = 0;
+            double sum[most_rows] = {};
             for (int d = g.dofs; d < g.dofs_end; ++d) {
                 const double *column = columns.data() + g.store + (d - g.dofs) * rows, s = x[dofs[static_cast<std::size_t>(d)]];
-                for (int r = 0; r < rows; ++r) u[r] += column[r] * s;
+                for (int r = 0; r < rows; ++r) sum[r] += column[r] * s;
             }
+            std::copy(sum, sum + rows, u);
         });
     }
     /// The part of Y that `width` freedoms of one joint have, the first of them at place i of the group; takes it from those above.
