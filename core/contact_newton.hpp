@@ -135,7 +135,7 @@ private:
         const double length = wish(p, 1.0, 0.0, f);
         ContactPoints::cut(p, length, f);
         for (int r = 0; r < 3; ++r) change[r] = f[r] - p.f[r], p.f[r] = f[r];
-        contacts_.push(p, change);
+        if (change[0] != 0 || change[1] != 0 || change[2] != 0) contacts_.push(p, change);
     }
 
     /// How far forces are from what they wish: squared, of all; and how fast the one that a point lacks most would move it [m/s].

@@ -87,35 +87,16 @@ public:
     }
 
     /// y += Y w
-    void push(const Point& p, const double* w) {
-        const double* Y = Y_.data() + p.store;
-        for_fours(p, [&](int at) {
-            Four sum, row;
-            load(sum, y.data() + at);
-            for (int r = 0; r < p.rows; ++r, Y += lanes) load(row, Y), sum += row * w[r];
-            store(sum, y.data() + at);
-        });
-    }
+    void push(const Point& p, const double* w) { p.rows == 3 ? push_rows<3>(p, w) : push_rows<1>(p, w); }
     /// y = sum Y f
     void find_y() {
         std::fill(y.begin(), y.end(), 0.0);
         for (const Point& p : points) push(p, p.f);
     }
     /// Y^T y
-    void answer(const Point& p, double* out) const {
-        const double* Y = Y_.data() + p.store;
-        Four s[3] = {}, from, row;
-        for_fours(p, [&](int at) {
-            load(from, y.data() + at);
-            for (int r = 0; r < p.rows; ++r, Y += lanes) load(row, Y), s[r] += row * from;
-        });
-        for (int r = 0; r < p.rows; ++r) out[r] = sum(s[r]);
-    }
+    void answer(const Point& p, double* out) const { p.rows == 3 ? answer_rows<3>(p, out) : answer_rows<1>(p, out); }
     /// u = u_free + Y^T y
-    void find_motion(Point& p) const {
-        answer(p, p.u);
-        for (int r = 0; r < p.rows; ++r) p.u[r] += p.u_free[r];
-    }
+    void find_motion(Point& p) const { p.rows == 3 ? find_motion_rows<3>(p) : find_motion_rows<1>(p); }
     void find_motions() {
         for (Point& p : points) find_motion(p);
     }
@@ -167,6 +148,30 @@ private:
     template <class F> UKEMI_INLINE void for_fours(const Point& p, F f) const {
         const int begin = paths_[static_cast<std::size_t>(p.path)].fours, end = paths_[static_cast<std::size_t>(p.path) + 1].fours;
         for (int i = begin; i < end; ++i) f(fours_[static_cast<std::size_t>(i)]);
+    }
+
+    template <int rows> UKEMI_INLINE void push_rows(const Point& p, const double* w) {
+        const double* Y = Y_.data() + p.store;
+        for_fours(p, [&](int at) {
+            Four sum, row;
+            load(sum, y.data() + at);
+            for (int r = 0; r < rows; ++r, Y += lanes) load(row, Y), sum += row * w[r];
+            store(sum, y.data() + at);
+        });
+    }
+    template <int rows> UKEMI_INLINE void answer_rows(const Point& p, double* out) const {
+        const double* Y = Y_.data() + p.store;
+        Four s[rows] = {}, from, row;
+        for_fours(p, [&](int at) {
+            load(from, y.data() + at);
+            for (int r = 0; r < rows; ++r, Y += lanes) load(row, Y), s[r] += row * from;
+        });
+        for (int r = 0; r < rows; ++r) out[r] = sum(s[r]);
+    }
+    template <int rows> UKEMI_INLINE void find_motion_rows(Point& p) const {
+        double moved[rows];
+        answer_rows<rows>(p, moved);
+        for (int r = 0; r < rows; ++r) p.u[r] = p.u_free[r] + moved[r];
     }
 
     bool begins_group(const Point& p) const { return &p == points.data() || p.group != (&p)[-1].group; }
