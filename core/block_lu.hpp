@@ -237,20 +237,22 @@ private:
         const Row* U = values_.data() + p.start + K * fours(K);
         const double* A = values_[at(p.start)].x;
         const int* row_of = rows_.data() + k * most;
-        double* x = b + lanes * first_[k];
+        double *from = b + lanes * first_[k], x[ld] = {};
         Four sums[K] = {}, row, y;
         for (int f = 0; f < p.width; ++f) {
             load(y, b + columns_[at(p.columns + f)]);
             for (int s = 0; s < K; ++s) load(row, U[s * p.width + f].x), sums[s] += row * y;
         }
-        for (int s = 0; s < K; ++s) x[s] -= sum(sums[s]);
-        for (int s = 0; s < K; ++s) std::swap(x[s], x[row_of[s]]);
+        for (int s = 0; s < K; ++s) x[s] = from[s] - sum(sums[s]);
+        for (int s = 0; s < K; ++s)
+            if (row_of[s] != s) std::swap(x[s], x[row_of[s]]);
         for (int s = 1; s < K; ++s)
             for (int j = 0; j < s; ++j) x[s] -= A[s * ld + j] * x[j];
         for (int s = K - 1; s >= 0; --s) {
             for (int j = s + 1; j < K; ++j) x[s] -= A[s * ld + j] * x[j];
             x[s] *= A[s * ld + s];
         }
+        for (int s = 0; s < ld; s += lanes) store(Four{x[s], x[s + 1], x[s + 2], x[s + 3]}, from + s);  // whole: who loads it next need not wait for four stores
     }
 
     int n_ = 0;
