@@ -13,9 +13,9 @@ class ContactPoints {
 public:
     /// A point with its motions (n, x, y), or the first alone; they count from what they are to be.
     struct Point {
-        const Group* group;
-        int rows;
-        double u_free[3], mu, f[3];
+        const Group* group = nullptr;
+        int rows = 1;
+        double u_free[3] = {}, mu = 0, f[3] = {};
         bool equal = false;            // held both ways: a row of a loop
         double u[3] = {};
         double normal = 0, along = 0;  // what it feels of its own force, along the slip at most;
@@ -32,12 +32,17 @@ public:
     /// A point (x, y) of a contact, whose group moves with u_free without forces. It may not approach faster than `target`; its slip is
     /// u_t + shift. `force`: a guess.
     void add_point(const Group& g, const double* u_free, double x, double y, double mu, double target, double shift_x, double shift_y, const Vec3<double>& force) {
-        add({&g, mu > no_friction ? 3 : 1, {-target, shift_x, shift_y}, mu, {force.z, force.x, force.y}}, {-1, x, y}, u_free);
+        const Motions m{-1, x, y};
+        const Vec3<double> u = m.of(u_free);
+        const bool slips = mu > no_friction;
+        Point& p = add(g, m, slips ? 3 : 1, u.x - target, force.z);
+        p.mu = mu, p.f[1] = force.x, p.f[2] = force.y;
+        p.u_free[1] = slips ? u.y + shift_x : shift_x, p.u_free[2] = slips ? u.z + shift_y : shift_y;
     }
-    void add_stop(const Group& g, const double* u_free, double target, double force) { add({&g, 1, {-target}, 0, {force}}, {0, 0, 0}, u_free); }
+    void add_stop(const Group& g, const double* u_free, double target, double force) { add(g, {0, 0, 0}, 1, u_free[0] - target, force); }
     void add_equal(const Group& g, const double* u_free, int row, double target) {
         equal_.push_back(points.size());
-        add({&g, 1, {-target}, 0, {}, true}, {row, 0, 0}, u_free);
+        add(g, {row, 0, 0}, 1, u_free[row] - target, 0).equal = true;
     }
 
     /// Force (f_x, f_y, f_n) of the i-th point or stop, in its cone; force of the i-th equal row.
@@ -139,11 +144,11 @@ private:
     static void leave_alone(Point& p) {
         if (p.alone) p.u_free[0] = 1, p.equal = false;
     }
-    void add(Point p, const Motions& m, const double* u_free) {
-        const Vec3<double> u = m.of(u_free);
-        p.u_free[0] += u.x;
-        if (p.rows == 3) p.u_free[1] += u.y, p.u_free[2] += u.z;
-        points.push_back(p), motions_.push_back(m);
+    Point& add(const Group& g, const Motions& m, int rows, double u_free, double force) {
+        motions_.push_back(m);
+        Point& p = points.emplace_back();
+        p.group = &g, p.rows = rows, p.u_free[0] = u_free, p.f[0] = force;
+        return p;
     }
     template <class F> UKEMI_INLINE void for_fours(const Point& p, F f) const {
         const int begin = paths_[static_cast<std::size_t>(p.path)].fours, end = paths_[static_cast<std::size_t>(p.path) + 1].fours;
