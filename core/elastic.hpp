@@ -40,6 +40,10 @@ inline double quadratic(const double* K, const double* d, int n, double* Kd) {
 /// dU/dq + B v of one joint, from its own coordinates and velocities: what the actuator must give to hold against
 /// spring and damper.
 inline void elastic_torque(const Body& b, const Elastic& e, const double* q, const double* v, double* torque) {
+    if (b.nv == 1) {
+        torque[0] = e.stiffness[0] * (q[0] - e.rest[0]) + e.damping[0] * v[0];
+        return;
+    }
     double d[6], damping[6];
     elastic_offset(b, e.rest, q, d);
     quadratic(e.stiffness, d, b.nv, torque);
