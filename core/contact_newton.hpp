@@ -17,12 +17,13 @@ public:
     double viscous = 0;                   // [m/s]: below this slip friction is viscous, and needs no memory; 0: it holds what sticks
 
     /// How to look for a solution: after so many sweeps, which tell the first conditions, until so many steps were short, from the present forces on or from none.
-    /// After every four of these come sweeps, more and more of them.
+    /// After every four of these come sweeps, more and more of them, up to `most_sweeps`.
     struct Way {
         int sweeps, short_steps, steps;
         bool from_nothing;
+        double most_sweeps;
     };
-    static constexpr Way on{1, 8, 60, false}, unknown{3, 8, 60, false}, anew{10, 8, 60, true}, patiently{1, 240, 240, false};
+    static constexpr Way on{1, 8, 60, false, 80}, unknown{3, 8, 60, false, 80}, anew{10, 8, 60, true, 80}, patiently{1, 240, 240, false, 80}, to_the_end{1, 4000, 4000, false, 10};
 
     /// Other points: conditions found before tell nothing.
     void forget() { found_ = false; }
@@ -53,7 +54,7 @@ public:
             if (led_on || ++short_steps % patience != 0) continue;
             even_ = even_ == even ? more_even : even;
             start_again(static_cast<int>(sweeps));
-            sweeps = smaller(more_sweeps * sweeps, most_sweeps);
+            sweeps = smaller(more_sweeps * sweeps, way.most_sweeps);
         }
         if (stillest < INFINITY) return restore(&Condition::f_stillest), valid();
         return restore(&Condition::f_start), false;
@@ -85,7 +86,7 @@ private:
         }
     };
     static constexpr int patience = 4;            // short steps before the next sweeps
-    static constexpr double fewest_sweeps = 10, more_sweeps = 1.5, most_sweeps = 80;
+    static constexpr double fewest_sweeps = 10, more_sweeps = 1.5;
     static constexpr int enough_steps = 8;        // after these, forces of what moves need not have settled
     static constexpr int rough_steps = 7;
     static constexpr double still = 3e-7;         // [m/s]: of what rests, forces that lack no more may differ by what the motion leaves open

@@ -110,15 +110,15 @@ private:
     }
 
     // --- point by point ------------------------------------------------------------------------------------------------
-    /// Forces of all points by Newton's steps from those of the last step, of what moves from none, over cones, and by Newton's steps with patience; false if none
-    /// leads to valid ones. `own`: their certificate.
+    /// Forces of all points by Newton's steps from those of the last step, of what moves from none, over cones, and by Newton's steps with patience, where no shorter
+    /// step is left with more of it; false if none leads to valid ones. `own`: their certificate.
     bool solve_points(RowSystem& rows, bool again, Certificate& own, StepReport& report) {
         const PointNewton::Way& on = impact ? PointNewton::unknown : PointNewton::on;
         if ((roughly = rough)) return newton_.solve_roughly(on, &report.trials), add_forces(rows), true;
         auto valid = [&] { return read_forces(rows), (own = certificate_of(rows)).holds(); };
         auto solve = [&](const PointNewton::Way& way) { return newton_.solve(way, &report.trials, valid); };
         const bool moves = impact || newton_.viscous > 0;  // what rests keeps the forces that its motion leaves open
-        if ((again && newton_.go_on(&report.trials, valid)) || solve(on) || (moves && solve(PointNewton::anew)) || cones_.solve(few_paths, valid) || solve(PointNewton::patiently)) return true;
+        if ((again && newton_.go_on(&report.trials, valid)) || solve(on) || (moves && solve(PointNewton::anew)) || cones_.solve(few_paths, valid) || solve(thorough ? PointNewton::to_the_end : PointNewton::patiently)) return true;
         return read_forces(rows), false;
     }
     /// Forces of all points by the cone problem; what it found is tried as a hypothesis, which is exact to rounding if it holds. Where

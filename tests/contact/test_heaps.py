@@ -375,6 +375,22 @@ def test_five_flush_bricks_stay_valid() -> None:
 
 
 @pytest.mark.slow
+def test_a_ball_breaks_walls_of_flush_bricks() -> None:
+    """Two hundred points and more feel each other as it hits; hardly a step is left without valid forces."""
+    ball = uk.Builder("ball").link("ball", joint=uk.Free(), mass=8, shapes=[uk.Sphere(0.12)]).build()
+    invalid = 0
+    for x in (0.42, 0.47, 0.53, 0.61):
+        world = flush_bricks([[0.2] * 5, [0.1, 0.2, 0.2, 0.2, 0.2, 0.1]] * 3)
+        world.add(ball, "ball", q=[x, -0.4, 0.36, 1, 0, 0, 0], v=[0, 8, 0, 0, 0, 0])
+        sim = uk.Simulation(world, 2e-3)
+        for _ in range(50):
+            sim.step()
+            invalid += not sim.report.certificate.valid
+        assert world.q[1::7].max() > 0.15  # bricks fly
+    assert invalid <= 2  # of 200
+
+
+@pytest.mark.slow
 def test_figures_that_jam_are_solved_in_their_step() -> None:
     """Ten limp figures come to lie on each other until a hundred contacts jam: hardly a step is halved for it."""
     model = uk.human(28)
