@@ -379,15 +379,15 @@ def test_a_ball_breaks_walls_of_flush_bricks() -> None:
     """Two hundred points and more feel each other as it hits; hardly a step is left without valid forces."""
     ball = uk.Builder("ball").link("ball", joint=uk.Free(), mass=8, shapes=[uk.Sphere(0.12)]).build()
     invalid = 0
-    for x in (0.42, 0.47, 0.53, 0.61):
+    for x in (0.42, 0.47):
         world = flush_bricks([[0.2] * 5, [0.1, 0.2, 0.2, 0.2, 0.2, 0.1]] * 3)
         world.add(ball, "ball", q=[x, -0.4, 0.36, 1, 0, 0, 0], v=[0, 8, 0, 0, 0, 0])
         sim = uk.Simulation(world, 2e-3)
-        for _ in range(50):
+        for _ in range(25):
             sim.step()
             invalid += not sim.report.certificate.valid
-        assert world.q[1::7].max() > 0.15  # bricks fly
-    assert invalid <= 2  # of 200
+        assert world.v[:-6][1::6].max() > 0.5  # bricks fly
+    assert invalid <= 1
 
 
 @pytest.mark.slow
