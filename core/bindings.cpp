@@ -26,6 +26,7 @@ void bind_integrator(nb::module_& m);
 void bind_limits(nb::module_& m);
 void bind_particles(nb::module_& m);
 void bind_filter(nb::module_& m);
+void bind_trajectory(nb::module_& m);
 
 namespace {
 
@@ -303,6 +304,7 @@ NB_MODULE(_core, m) {
     bind_limits(m);
     bind_particles(m);
     bind_filter(m);
+    bind_trajectory(m);
 
     m.def("levels", [] {
         const Kernels* levels[8];

@@ -23,6 +23,10 @@ ContactEngine* make_contact_engine(const Tree&, const ContactScene&);  // contac
 std::size_t filter_bytes();  // filter_kernels.cpp
 void run_filter_step(FilterData&, const FilterInput&);
 int run_plan(PlanData&);
+void run_trajectory_kinematics(const TrajectoryModel&, const TrajectorySamples&, const TrajectoryKinematics&);  // filter/trajectory_kernels.cpp
+void run_force_solve(const ForceProblem&);
+void run_trajectory_assemble(const TrajectoryModel&, const TrajectorySamples&, const TrajectorySystem&);
+void run_trajectory_retract(const Tree&, int n, const double* x, const double* x1, const double* x2, double* q, double* v, double* a);
 
 namespace {
 
@@ -174,6 +178,10 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::filter_bytes,
     ukemi::UKEMI_LEVEL::run_filter_step,
     ukemi::UKEMI_LEVEL::run_plan,
+    ukemi::UKEMI_LEVEL::run_trajectory_kinematics,
+    ukemi::UKEMI_LEVEL::run_force_solve,
+    ukemi::UKEMI_LEVEL::run_trajectory_assemble,
+    ukemi::UKEMI_LEVEL::run_trajectory_retract,
     ukemi::UKEMI_LEVEL::make_contact_engine,
     ukemi::UKEMI_LEVEL::sweep<ukemi::UKEMI_LEVEL::ImpulseResponse>,
     ukemi::UKEMI_LEVEL::psi_bytes,

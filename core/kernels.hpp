@@ -11,6 +11,11 @@ namespace ukemi {
 struct FilterData;
 struct FilterInput;
 struct PlanData;
+struct TrajectoryModel;
+struct TrajectorySamples;
+struct TrajectoryKinematics;
+struct TrajectorySystem;
+struct ForceProblem;
 
 /// A batch of independent states: each array by its first element and the distance between states (0: shared by all).
 struct Batch {
@@ -59,6 +64,11 @@ struct Kernels {
     std::size_t (*filter_bytes)();  // per body, of each of the four work arrays
     void (*filter_step)(FilterData&, const FilterInput&);
     int (*plan_solve)(PlanData&);
+    // the whole-clip filter, see filter/trajectory.hpp and filter/force_solve.hpp
+    void (*trajectory_kinematics)(const TrajectoryModel&, const TrajectorySamples&, const TrajectoryKinematics&);
+    void (*force_solve)(const ForceProblem&);
+    void (*trajectory_assemble)(const TrajectoryModel&, const TrajectorySamples&, const TrajectorySystem&);
+    void (*trajectory_retract)(const Tree&, int n, const double* x, const double* x1, const double* x2, double* q, double* v, double* a);
     // contacts, see contact_step.hpp; the scene must outlive the engine
     ContactEngine* (*make_contact_engine)(const Tree&, const ContactScene&);
     // impulses, see impulse.hpp; `memory` holds psi_bytes(tree, m) bytes, aligned to 64
