@@ -178,7 +178,7 @@ inline void solve_forces(const ForceProblem& f, int k, LivePoint* live) {
             }
         }
         gap /= 4 * count;
-        if (lack < 1e-9 && off < 0.1 * f.barrier) break;
+        if (lack < 1e-9 && off < 1e-4 * f.barrier) break;
         if (!force_system(live, count, f.ws, S)) break;
         std::copy(S, S + 36, factor);
         if (!small_cholesky<6>(factor)) break;

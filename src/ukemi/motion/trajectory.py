@@ -77,7 +77,7 @@ def trajectory(
             v[:, link.v], a[:, link.v] = dx[:, link.q], ddx[:, link.q]
             continue
         turn = slice(link.q.stop - 4, link.q.stop)
-        omega, alpha = _turn_rates(x, dx, ddx, turn)
+        omega, alpha = turn_rates(x, dx, ddx, turn)
         v[:, link.v.stop - 3 : link.v.stop], a[:, link.v.stop - 3 : link.v.stop] = omega, alpha
         if link.joint.nq == 7:
             place, start = slice(link.q.start, link.q.start + 3), slice(link.v.start, link.v.start + 3)
@@ -116,7 +116,7 @@ def _spline(states: Array, fps: float, time: Array) -> tuple[Array, Array, Array
     return spline(time), spline(time, 1), spline(time, 2)
 
 
-def _turn_rates(x: Array, dx: Array, ddx: Array, turn: slice) -> tuple[Array, Array]:
+def turn_rates(x: Array, dx: Array, ddx: Array, turn: slice) -> tuple[Array, Array]:
     """Angular velocity and acceleration in the link's frame; the spline s of a quaternion leaves the unit sphere a
     little between the frames, u = s / |s| is on it (written back into x)."""
     s, ds, dds = x[:, turn], dx[:, turn], ddx[:, turn]

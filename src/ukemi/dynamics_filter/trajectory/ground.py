@@ -1,0 +1,80 @@
+"""The ground under points of a motion: how far they are above it, and its normal there."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ukemi.contact.terrain import Ground, HeightField, Solids, Terrain, pieces
+from ukemi.errors import InvalidInputError
+from ukemi.model.arrays import Array
+from ukemi.model.shapes import Box
+
+#: A point this far below a box's top is beside the box, not in it [m].
+DEEPEST = 0.15
+
+
+class GroundUnder:
+    """Planes, tops of boxes and height fields. friction: of all of it; velocity (3,): of a belt [m/s]."""
+
+    def __init__(self, terrain: Terrain) -> None:
+        items = pieces(terrain) or (Ground(),)
+        self.planes = [p for p in items if isinstance(p, Ground)]
+        self.fields = [p for p in items if isinstance(p, HeightField)]
+        boxes = []
+        for item in items:
+            for shape in item.shapes if isinstance(item, Solids) else ():
+                if not isinstance(shape, Box) or np.asarray(shape.at.R)[2].max() < 1 - 1e-9:
+                    raise InvalidInputError(f"terrain: expected boxes that stand upright, got {shape!r:.100}")
+                boxes.append(shape)
+        self.boxes = boxes
+        if not self.planes and not self.fields:
+            self.planes = [Ground(friction=min(p.surface.friction for p in items))]
+        for plane in self.planes:
+            if np.asarray(plane.normal)[2] < 0.3:
+                n = np.asarray(plane.normal).tolist()
+                raise InvalidInputError(f"terrain: expected ground that one can stand on, got the normal {n}")
+        self.friction = float(min(min(p.surface.friction for p in items), 10.0))
+        speeds = [np.asarray(p.velocity, dtype=np.float64) for p in items]
+        self.velocity = speeds[0]
+        if any(np.any(v != self.velocity) for v in speeds):
+            raise InvalidInputError("terrain: expected one velocity of all pieces: the filter knows one belt")
+
+    def look(self, points: Array) -> tuple[Array, Array]:
+        """Heights above the ground along its normal (...) [m] and normals (..., 3), under points (..., 3)."""
+        above = np.full(points.shape[:-1], np.inf)
+        normals = np.zeros_like(points)
+        normals[..., 2] = 1.0
+        for plane in self.planes:
+            n = np.asarray(plane.normal)
+            self._nearer(above, normals, points @ n - plane.height, n)
+        for field in self.fields:
+            z, n = _field_under(field, points)
+            self._nearer(above, normals, (points[..., 2] - z) * n[..., 2], n)
+        for box in self.boxes:
+            at = (points - np.asarray(box.at.position)) @ np.asarray(box.at.R)
+            half = 0.5 * np.asarray(box.size)
+            over = (np.abs(at[..., :2]) <= half[:2]).all(axis=-1) & (at[..., 2] - half[2] > -DEEPEST)
+            self._nearer(above, normals, np.where(over, at[..., 2] - half[2], np.inf), np.array((0.0, 0.0, 1.0)))
+        return above, normals
+
+    @staticmethod
+    def _nearer(above: Array, normals: Array, height: Array, normal: Array) -> None:
+        mine = height < above
+        above[mine] = height[mine]
+        normals[mine] = np.broadcast_to(normal, normals.shape)[mine]
+
+
+def _field_under(field: HeightField, points: Array) -> tuple[Array, Array]:
+    """Height and normal of a field under points, bilinear in its cells; outside as at its edge."""
+    heights, spacing = np.asarray(field.heights), np.asarray(field.spacing)
+    at = (points[..., :2] - np.asarray(field.corner)) / spacing
+    cell = np.clip(np.floor(at).astype(int), 0, np.array(heights.shape) - 2)
+    s = np.clip(at - cell, 0.0, 1.0)
+    i, j = cell[..., 0], cell[..., 1]
+    h00, h10, h01, h11 = heights[i, j], heights[i + 1, j], heights[i, j + 1], heights[i + 1, j + 1]
+    x, y = s[..., 0], s[..., 1]
+    z = (1 - x) * ((1 - y) * h00 + y * h01) + x * ((1 - y) * h10 + y * h11)
+    slope_x = ((1 - y) * (h10 - h00) + y * (h11 - h01)) / spacing[0]
+    slope_y = ((1 - x) * (h01 - h00) + x * (h11 - h10)) / spacing[1]
+    n = np.stack([-slope_x, -slope_y, np.ones_like(z)], axis=-1)
+    return z, n / np.linalg.norm(n, axis=-1, keepdims=True)

@@ -1,0 +1,106 @@
+"""A whole clip as one problem: its samples, its forces, and what they cost. docs/filter.md states it as mathematics."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ukemi import _core
+from ukemi.dynamics_filter.trajectory.contacts import likelihood
+from ukemi.dynamics_filter.trajectory.ground import GroundUnder
+from ukemi.dynamics_filter.trajectory.points import ContactPoints, contact_points, leg_length
+from ukemi.dynamics_filter.trajectory.reference import ReferenceMotion, reference_of
+from ukemi.dynamics_filter.trajectory.setting import STANDARD, TrajectorySettings
+from ukemi.dynamics_filter.trajectory.spline import Knots, evaluate
+from ukemi.model.arrays import Array
+from ukemi.model.joints import Free, Prismatic
+from ukemi.model.model import Model, tree_of
+from ukemi.motion.soles import Sole
+
+GRAVITY = 9.81
+
+
+@dataclass(eq=False)
+class Problem:
+    """What is known before the solve. times (n,): of the samples; first, basis: of the spline there.
+
+    spread (nv,), rates (nv,), jolts (nv,): square roots of the costs of distances, rates and accelerations.
+    """
+
+    model: Model
+    settings: TrajectorySettings
+    ground: GroundUnder
+    points: ContactPoints
+    reference: ReferenceMotion
+    knots: Knots
+    leg: float
+    core: _core.Trajectory = field(init=False)
+
+    def __post_init__(self) -> None:
+        s, leg = self.settings, self.leg
+        self.tau = float(np.sqrt(leg / GRAVITY))
+        self.weight = self.model.mass * GRAVITY
+        self.moment = self.weight * leg / 3
+        self.core = _core.Trajectory(
+            tree_of(self.model), self.points.links.tolist(), np.array((0, 0, -GRAVITY)), self.weight, self.moment
+        )
+        self.times, self.first, self.basis = self.knots.at_knots()
+        self.spread = 1 / _deviations(self.model, s, leg, self.points)
+        self.rates = self.spread * s.velocity_time * self.tau
+        self.jolts = self.spread * (s.acceleration_time * self.tau) ** 2
+        self.inertia = 1 / (self.model.mass * (GRAVITY * s.inertia) ** 2)
+
+
+def make_problem(
+    model: Model,
+    soles: Mapping[str, Sole],
+    q: Array,
+    times: Array,
+    ground: GroundUnder,
+    settings: TrajectorySettings = STANDARD,
+) -> Problem:
+    """q (frames, nq) at times (frames,), from 0."""
+    leg = leg_length(model, soles)
+    tau = float(np.sqrt(leg / GRAVITY))
+    interval = float(times[1] - times[0]) if len(times) > 1 else settings.step * tau
+    knots = Knots.of_frames(len(times), interval, settings.step * tau)
+    reference = reference_of(model, q, times, knots, settings.cutoff / tau, leg)
+    points = contact_points(model, soles, leg)
+    return Problem(model, settings, ground, points, reference, knots, leg)
+
+
+def _deviations(model: Model, s: TrajectorySettings, leg: float, points: ContactPoints) -> Array:
+    """Standard deviation of every velocity coordinate [m or rad]."""
+    out = np.full(model.nv, s.trunk)
+    feet = {int(i) for i in points.links[points.sole]}
+    for link in model.links:
+        if not link.joint.nv:
+            continue
+        below, toes = [link], False
+        while below:
+            at = below.pop()
+            if at.index in feet:
+                out[link.v] = s.legs
+            below.extend(at.children)
+        above = link.parent
+        while above is not None:
+            toes |= above.index in feet
+            above = above.parent
+        if toes:
+            out[link.v] = s.toes
+        if isinstance(link.joint, Free):
+            out[link.v] = [s.place * leg] * 3 + [s.turn] * 3
+        elif isinstance(link.joint, Prismatic):
+            out[link.v] *= leg
+    return out
+
+
+def first_likelihood(problem: Problem, above: Array, velocity: Array) -> Array:
+    speed = np.linalg.norm(velocity, axis=-1)
+    return likelihood(above, speed, problem.settings, problem.leg, GRAVITY)
+
+
+def spline_parts(problem: Problem, coefficients: Array, part: slice) -> tuple[Array, Array, Array]:
+    return evaluate(coefficients, problem.first[part], problem.basis[part])
