@@ -79,9 +79,9 @@ public:
             nb::gil_scoped_release release;
             kernels().force_solve(f);
         }
-        int most = 0;
-        for (const int i : iterations) most = std::max(most, i);
-        out["iterations"] = most;
+        int all = 0;
+        for (const int i : iterations) all += i;
+        out["iterations"] = all;
         return out;
     }
 

@@ -13,6 +13,7 @@
 UKEMI_BEGIN
 
 constexpr int max_live = 64;      // points of one sample that may bear
+constexpr double keep_inside = 0.995;  // share of the way to the nearest bound
 constexpr int force_steps = 40;   // of the interior-point method: 8 to 15 are usual
 
 /// Cholesky factor in place (row-major, lower triangle) of a small symmetric matrix; false if it is not positive.
@@ -178,14 +179,15 @@ inline void solve_forces(const ForceProblem& f, int k, LivePoint* live) {
             }
         }
         gap /= 4 * count;
-        if (lack < 1e-9 && off < 1e-4 * f.barrier) break;
+        if (lack < 1e-9 && off < 1e-2 * f.barrier) break;
         if (!force_system(live, count, f.ws, S)) break;
         std::copy(S, S + 36, factor);
         if (!small_cholesky<6>(factor)) break;
-        // predictor: straight for the bounds; corrector: to where it says the path is
-        force_direction(live, count, factor, eta, 0.0, false, ds, s);
+        // far from the path: Mehrotra's predictor straight for the bounds, and corrector; near it: plain Newton steps onto it
+        const bool near = gap < 2 * f.barrier;
+        force_direction(live, count, factor, eta, near ? f.barrier : 0.0, false, ds, s);
         auto longest = [&]() {
-            double a = 1;
+            double a = 1 / keep_inside;
             for (int c = 0; c < count; ++c)
                 for (int e = 0; e < 4; ++e) {
                     if (live[c].dl[e] < 0) a = std::min(a, -live[c].l[e] / live[c].dl[e]);
@@ -193,14 +195,16 @@ inline void solve_forces(const ForceProblem& f, int k, LivePoint* live) {
                 }
             return a;
         };
-        const double reach = longest();
-        double ahead = 0;
-        for (int c = 0; c < count; ++c)
-            for (int e = 0; e < 4; ++e) ahead += (live[c].l[e] + reach * live[c].dl[e]) * (live[c].z[e] + reach * live[c].dz[e]);
-        ahead /= 4 * count;
-        const double share = ahead / gap, sigma = std::max(f.barrier, gap * share * share * share);
-        force_direction(live, count, factor, eta, sigma, true, ds, s);
-        const double step = std::min(1.0, 0.995 * longest());
+        if (!near) {
+            const double reach = std::min(1.0, longest());
+            double ahead = 0;
+            for (int c = 0; c < count; ++c)
+                for (int e = 0; e < 4; ++e) ahead += (live[c].l[e] + reach * live[c].dl[e]) * (live[c].z[e] + reach * live[c].dz[e]);
+            ahead /= 4 * count;
+            const double share = ahead / gap, sigma = std::max(f.barrier, gap * share * share * share);
+            force_direction(live, count, factor, eta, sigma, true, ds, s);
+        }
+        const double step = keep_inside * longest();
         for (int c = 0; c < count; ++c)
             for (int e = 0; e < 4; ++e) live[c].l[e] += step * live[c].dl[e], live[c].z[e] += step * live[c].dz[e];
         for (int i = 0; i < 6; ++i) s[i] += step * ds[i];

@@ -22,21 +22,27 @@ from ukemi.dynamics_filter.trajectory.contacts import (
 )
 from ukemi.dynamics_filter.trajectory.problem import GRAVITY, Problem, first_likelihood
 from ukemi.dynamics_filter.trajectory.spline import evaluate
+from ukemi.dynamics.forward import mass_matrix
 from ukemi.model.arrays import Array
 
 #: Weight of the six root equations in the augmented Lagrangian [per squared body weight].
-STIFFNESS = (1e3, 1e5)
+STIFFNESS, STIFFER = (1e3, 1e6), 5.0
 #: The most that a root equation may cost per body weight: beyond it a leftover is reported instead of a distortion.
 LARGEST_MULTIPLIER = 1e3
 #: Barrier of the forces' bounds, from and to.
-BARRIER = (1e-3, 3e-5)
-SEEK, FIT = 10, 25
+BARRIER = (1e-3, 1e-4)
+SEEK, FIT = 10, 30
 #: Residual [body weights] and step [rad, l] at which the solve ends.
 RESIDUAL, STEP = 2e-7, 1e-4
+FIRST_STEP = 5e-3
 LONGEST_STEP = 0.3
 TOUCHES = 16.0
 LIKELY = 1.0
-BACK, BACK_STEPS = 0.4, 5
+#: Tries of one step; damping of accelerations, from and to, times that of the distance; its decay; its width in samples.
+TRIALS = 6
+DAMPING = (1.0, 1e6)
+RELAX = 0.2
+NEIGHBOURS = 2
 
 
 @dataclass(eq=False)
@@ -77,6 +83,7 @@ class Terms:
     solved: dict[str, Array]
     lam: Array
     dual: Array
+    local: Array
     merit: float
 
 
@@ -122,6 +129,7 @@ class Window:
         self.on: Schedule | None = None
         self.cost = np.zeros((n, len(problem.points)))
         self.quadratic = self._distance_cost()
+        self.damping = np.zeros(n)
         self.zero_points = np.zeros((n, len(problem.points), 3))
         self.lines = self.zero_points
 
@@ -130,6 +138,8 @@ class Window:
         """Band of c' Q c: distances, rates and accelerations, the last by the inertia matrix of the reference."""
         p, s = self.problem, self.samples
         q, v, a = p.reference.at(p.times[s])
+        middle = mass_matrix(p.model, q[len(q) // 2])
+        self.masses = np.diag(middle) * p.inertia
         n, ones = len(q), np.ones((len(q), 1))
         rows = self._rows(q)
         rows |= {
@@ -187,10 +197,10 @@ class Window:
             *(wrench, arm, normals, self.cost, prices),
             *(self.zero_points, self.lines, self.state.multiplier[self.samples], lam, dual, numbers),
         )
-        merit = self._spread_of(c)[0] + float(solved["value"].sum())
         gap_w, gap, slip_w = self._contact_rows(above, slip, None)
-        merit += 0.5 * float((gap_w * gap**2).sum() + (slip_w * (slip**2).sum(-1)).sum())
-        return Terms(above, normals, slip, velocity, place, solved, lam, dual, merit)
+        local = solved["value"] + 0.5 * (gap_w * gap**2 + slip_w * (slip**2).sum(-1)).sum(axis=1)
+        merit = self._spread_of(c)[0] + float(local.sum())
+        return Terms(above, normals, slip, velocity, place, solved, lam, dual, local, merit)
 
     def _lines(self, q: Array, point: Array, normals: Array) -> Array:
         """From each point to its limb's base, one long along the normal; along the normal for the trunk."""
@@ -229,17 +239,18 @@ class Window:
         band, gradient = p.core.assemble(q, v, a, now.place, self._size, self.first.tolist(), self.basis, rows)
         band += self.quadratic
         gradient += self._spread_of(c)[1]
-        x = self._newton(band, gradient).reshape(self._size, -1)
-        longest = float(np.abs(x).max(initial=0.0))
-        share = min(1.0, LONGEST_STEP / max(longest, 1e-12))
-        for trial in range(BACK_STEPS):
+        self.damping *= RELAX
+        for trial in range(TRIALS):
+            x = self._newton(band, gradient).reshape(self._size, -1)
+            longest = float(np.abs(x).max(initial=0.0))
+            share = min(1.0, LONGEST_STEP / max(longest, 1e-12))
             parts = evaluate(share * x, self.first, self.basis)
             moved = [q.copy(), v.copy(), a.copy()]
             p.core.retract(*map(np.ascontiguousarray, parts), *moved)
             then = self.terms(*moved, c + share * x, now.lam, now.dual, barrier)
-            if then.merit <= now.merit + 1e-9 * abs(now.merit) or trial == BACK_STEPS - 1:
+            if then.merit <= now.merit + 1e-9 * abs(now.merit):
                 break
-            share *= BACK
+            self._damp(then.local - now.local)
         st.q[s], st.v[s], st.a[s] = moved
         st.c[b] = c + share * x
         if self.frames.stop > self.frames.start:
@@ -252,14 +263,31 @@ class Window:
         st.force[s], st.residual[s] = then.solved["force"], then.solved["residual"]
         residual = float(np.abs(then.solved["residual"]).max())
         self.last = then
-        self.trace.rows.append((stage, residual, longest, then.merit, share))
+        self.trace.rows.append((stage, residual, longest, then.merit, trial))
         return residual, longest
+
+    def _damp(self, rise: Array) -> None:
+        """Where the merit rose, the next step's accelerations are held: a trust region of every sample's own."""
+        worst = rise > 0.1 * rise.max()
+        for k in range(1, NEIGHBOURS + 1):
+            worst[k:] |= worst[:-k] & (rise[:-k] > 0)
+        worst = np.convolve(worst, np.ones(2 * NEIGHBOURS + 1), mode="same") > 0
+        self.damping[worst] = np.clip(10 * self.damping[worst], *DAMPING)
 
     def _newton(self, band: Array, gradient: Array) -> Array:
         from scipy.linalg import solveh_banded
 
+        band, gradient = band.copy(), gradient.copy()
+        nv, some = self.problem.model.nv, np.flatnonzero(self.damping > DAMPING[0] / 100)
+        if len(some):
+            coordinates = np.arange(nv)
+            for m in range(3):
+                for t in range(m, 3):
+                    weight = self.damping[some] * self.basis[some, 2, m] * self.basis[some, 2, t]
+                    rows = (self.first[some] + m)[:, None] * nv + coordinates
+                    band[rows, (t - m) * nv] += weight[:, None] * self.masses
         if self.pinned:
-            held = 3 * self.problem.model.nv
+            held = 3 * nv
             band[:held, 0] *= 1e12
             gradient[:held] = 0.0
         out: Array = solveh_banded(band.T, -gradient, lower=True, overwrite_ab=True, check_finite=False)
@@ -297,17 +325,19 @@ class Window:
         st.on[s] = self.on
         likely = np.where(self.cost > 0, np.minimum(self.cost, 20 * p.settings.force), 20 * p.settings.force)
         self.cost = np.where(self.on, likely / np.maximum(self.inside, 1e-2), -1.0)
+        tolerance = FIRST_STEP
         for k in range(FIT):
-            share = min(k / 6, 1.0)
+            share = min(k / 4, 1.0)
             residual, longest = self.step("fit", BARRIER[0] * (BARRIER[1] / BARRIER[0]) ** share)
-            if self.trace.rows[-1][4] >= BACK:
-                y = self.stiffness * st.residual[s] + st.multiplier[s]
-                size = np.linalg.norm(y, axis=1, keepdims=True)
-                st.multiplier[s] = y * np.minimum(1.0, LARGEST_MULTIPLIER / np.maximum(size, 1e-12))
-                if share == 1.0:
-                    self.stiffness = min(self.stiffness * 3, STIFFNESS[1])
-            if share == 1.0 and residual < RESIDUAL and longest < STEP:
+            if share < 1.0 or longest > tolerance:
+                continue
+            if residual < RESIDUAL:
                 break
+            y = self.stiffness * st.residual[s] + st.multiplier[s]
+            size = np.linalg.norm(y, axis=1, keepdims=True)
+            st.multiplier[s] = y * np.minimum(1.0, LARGEST_MULTIPLIER / np.maximum(size, 1e-12))
+            self.stiffness = min(self.stiffness * STIFFER, STIFFNESS[1])
+            tolerance = max(0.3 * tolerance, STEP)
 
 
 def solve(problem: Problem, frame_times: Array, bar: Callable[[float], None] | None = None) -> tuple[State, list[Trace]]:
