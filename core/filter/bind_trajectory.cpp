@@ -54,16 +54,16 @@ public:
         return nb::make_tuple(w, p, u);
     }
 
-    nb::dict forces(nb::handle wrench, nb::handle arm, nb::handle normal, nb::handle cost, nb::handle price, nb::handle target, nb::handle line, nb::handle multiplier, nb::handle lambda, nb::handle dual,
-                    nb::handle settings) {
+    nb::dict forces(nb::handle wrench, nb::handle arm, nb::handle normal, nb::handle cost, nb::handle price, nb::handle target, nb::handle line, nb::handle multiplier, nb::handle stiffness, nb::handle lambda,
+                    nb::handle dual, nb::handle settings) {
         const Array W("wrench", wrench.ptr());
         const npy_intp n = W.ndim() == 2 ? W.dim(0) : -1, np = model_.np;
         const Array w = numbers("wrench", wrench, {n, 6}), r = numbers("arm", arm, {n, np, 3}), N = numbers("normal", normal, {n, np, 3}), c = numbers("cost", cost, {n, np}), p = numbers("price", price, {n, np});
-        const Array t = numbers("target", target, {n, np, 3}), l = numbers("line", line, {n, np, 3}), y = numbers("multiplier", multiplier, {n, 6}), s = numbers("settings", settings, {5});
+        const Array t = numbers("target", target, {n, np, 3}), l = numbers("line", line, {n, np, 3}), y = numbers("multiplier", multiplier, {n, 6}), d = numbers("stiffness", stiffness, {n}), s = numbers("settings", settings, {4});
         ForceProblem f{};
         f.n = static_cast<int>(n), f.np = static_cast<int>(np);
         f.wrench = w.data(), f.arm = r.data(), f.normal = N.data(), f.cost = c.data(), f.price = p.data(), f.target = t.data(), f.line = l.data(), f.multiplier = y.data();
-        f.line_weight = s.data()[0], f.rate_weight = s.data()[1], f.mu = s.data()[2], f.ws = s.data()[3], f.barrier = s.data()[4];
+        f.line_weight = s.data()[0], f.rate_weight = s.data()[1], f.mu = s.data()[2], f.barrier = s.data()[3], f.stiffness = d.data();
         f.arm_unit = model_.moment_unit / model_.force_unit;
         f.lambda = writable("lambda", lambda, n * np * 4), f.dual = writable("dual", dual, n * np * 4);
         nb::dict out;
@@ -161,7 +161,7 @@ void bind_trajectory(nb::module_& m) {
         .def(nb::init<nb::object, const std::vector<int>&, nb::handle, double, double>(), nb::arg("tree"), nb::arg("links"), nb::arg("gravity").none(), nb::arg("force_unit"), nb::arg("moment_unit"))
         .def("kinematics", &PyTrajectory::kinematics, nb::arg("q"), nb::arg("v"), nb::arg("a"), nb::arg("place"))
         .def("forces", &PyTrajectory::forces, nb::arg("wrench"), nb::arg("arm"), nb::arg("normal"), nb::arg("cost"), nb::arg("price"), nb::arg("target"), nb::arg("line"), nb::arg("multiplier"),
-             nb::arg("lambda_"), nb::arg("dual"), nb::arg("settings"))
+             nb::arg("stiffness"), nb::arg("lambda_"), nb::arg("dual"), nb::arg("settings"))
         .def("assemble", &PyTrajectory::assemble, nb::arg("q"), nb::arg("v"), nb::arg("a"), nb::arg("place"), nb::arg("knots"), nb::arg("first"), nb::arg("basis"), nb::arg("rows"))
         .def("retract", &PyTrajectory::retract, nb::arg("x"), nb::arg("x1"), nb::arg("x2"), nb::arg("q"), nb::arg("v").none(), nb::arg("a").none());
 }

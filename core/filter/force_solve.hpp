@@ -119,6 +119,7 @@ inline void force_direction(LivePoint* live, int count, const double* factor, co
 /// Solves sample k of the problem; the result is written into the problem's arrays.
 inline void solve_forces(const ForceProblem& f, int k, LivePoint* live) {
     const int np = f.np;
+    const double ws = f.stiffness[k];
     int count = 0;
     for (int i = 0; i < np; ++i) {
         const std::size_t at = static_cast<std::size_t>(k) * static_cast<std::size_t>(np) + static_cast<std::size_t>(i);
@@ -161,12 +162,12 @@ inline void solve_forces(const ForceProblem& f, int k, LivePoint* live) {
                 for (int e = 0; e < 4; ++e) r[i] -= live[c].G[4 * i + e] * live[c].l[e];
     };
     residual(eta);
-    for (int i = 0; i < 6; ++i) s[i] = f.ws * eta[i] + y[i];
+    for (int i = 0; i < 6; ++i) s[i] = ws * eta[i] + y[i];
     int steps = 0;
     for (; count && steps < force_steps; ++steps) {
         residual(eta);
         double off = 0, gap = 0, lack = 0;
-        for (int i = 0; i < 6; ++i) eta[i] += (y[i] - s[i]) / f.ws, lack = std::max(lack, std::fabs(eta[i]));
+        for (int i = 0; i < 6; ++i) eta[i] += (y[i] - s[i]) / ws, lack = std::max(lack, std::fabs(eta[i]));
         for (int c = 0; c < count; ++c) {
             const LivePoint& x = live[c];
             for (int e = 0; e < 4; ++e) {
@@ -180,7 +181,7 @@ inline void solve_forces(const ForceProblem& f, int k, LivePoint* live) {
         }
         gap /= 4 * count;
         if (lack < 1e-9 && off < 1e-2 * f.barrier) break;
-        if (!force_system(live, count, f.ws, S)) break;
+        if (!force_system(live, count, ws, S)) break;
         std::copy(S, S + 36, factor);
         if (!small_cholesky<6>(factor)) break;
         // far from the path: Mehrotra's predictor straight for the bounds, and corrector; near it: plain Newton steps onto it
@@ -214,8 +215,8 @@ inline void solve_forces(const ForceProblem& f, int k, LivePoint* live) {
     residual(r);
     double value = 0;
     for (int i = 0; i < 6; ++i) {
-        pull[i] = f.ws * r[i] + y[i];
-        value += pull[i] * pull[i] / (2 * f.ws);
+        pull[i] = ws * r[i] + y[i];
+        value += pull[i] * pull[i] / (2 * ws);
     }
     for (int c = 0; c < count; ++c) {
         const LivePoint& x = live[c];
@@ -232,7 +233,7 @@ inline void solve_forces(const ForceProblem& f, int k, LivePoint* live) {
     }
     f.value[k] = value;
     // W = (G D^-1 G' + 1/ws)^-1 by columns
-    if (!force_system(live, count, f.ws, S)) std::fill(S, S + 36, 0.0);
+    if (!force_system(live, count, ws, S)) std::fill(S, S + 36, 0.0);
     std::copy(S, S + 36, factor);
     const bool solid = small_cholesky<6>(factor);
     for (int i = 0; i < 6; ++i) {

@@ -39,8 +39,9 @@ struct ForceProblem {
     const double* price;         ///< (n, np) linear price of the normal force [1/BW]
     const double* target;        ///< (n, np, 3) what f is drawn to, besides [BW]
     const double* line;          ///< (n, np, 3) direction of the leg, scaled so that its normal component is 1
+    const double* stiffness;     ///< (n) ws, weight of what the root equations lack [1/unit^2]
     double line_weight, rate_weight;
-    double mu, ws, barrier;
+    double mu, barrier;
     double arm_unit;             ///< moment unit over force unit [m]
     const double* multiplier;    ///< (n, 6)
     double *lambda, *dual;       ///< (n, np, 4): edges and their bounds' multipliers; warm start and result

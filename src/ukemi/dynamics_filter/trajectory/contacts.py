@@ -61,3 +61,13 @@ def _close(flags: NDArray[np.bool_], shorter: int, *, value: bool) -> None:
     for first, last in changes.reshape(-1, 2):
         if last - first < shorter and first > 0 and last < len(flags):
             flags[first:last] = not value
+
+
+def sustained(size: Array, high: float, low: float, shortest: float, step: float) -> NDArray[np.bool_]:
+    """(n,): runs in which a size stays above ``low`` and is above ``high`` for at least ``shortest`` [s] in all."""
+    out = np.zeros(len(size), dtype=bool)
+    changes = np.flatnonzero(np.diff(np.concatenate([[False], size > low, [False]]).astype(int)))
+    for first, last in changes.reshape(-1, 2):
+        if step * (size[first:last] > high).sum() >= shortest:
+            out[first:last] = True
+    return out

@@ -51,8 +51,11 @@ class ContactPoints:
         return np.where((self.base >= 0)[:, None], X[:, self.base], np.nan)
 
 
-def contact_points(model: Model, soles: Mapping[str, Sole], leg: float) -> ContactPoints:
-    """Corners of soles, tips of toes, ends of capsules, corners of boxes and hulls, balls."""
+def contact_points(
+    model: Model, soles: Mapping[str, Sole], leg: float, pads: Mapping[str, Sole] | None = None
+) -> ContactPoints:
+    """Corners of soles, tips of toes, ends of capsules, corners of boxes and hulls, balls; pads: of hands that bear
+    farther out than their shapes reach (`ukemi.motion.hands`)."""
     found: list[tuple[int, Array, float, bool]] = []
     covered: set[int] = set()
     for sole in soles.values():
@@ -73,6 +76,8 @@ def contact_points(model: Model, soles: Mapping[str, Sole], leg: float) -> Conta
                 continue
             mine.append((centre, radius))
         found += [(link.index, c, r, False) for c, r in mine]
+    for pad in (pads or {}).values():
+        found.append((model.link_index(pad.link), np.asarray(pad.points[0]), 0.0, False))
     links = np.array([f[0] for f in found], dtype=np.intp)
     return ContactPoints(
         model,

@@ -17,6 +17,7 @@ from ukemi.dynamics_filter.trajectory.spline import Knots, evaluate
 from ukemi.model.arrays import Array
 from ukemi.model.joints import Free, Prismatic
 from ukemi.model.model import Model, tree_of
+from ukemi.motion.hands import hand_pads
 from ukemi.motion.soles import Sole
 
 GRAVITY = 9.81
@@ -67,7 +68,8 @@ def make_problem(
     interval = float(times[1] - times[0]) if len(times) > 1 else settings.step * tau
     knots = Knots.of_frames(len(times), interval, settings.step * tau)
     reference = reference_of(model, q, times, knots, settings.cutoff / tau, leg)
-    points = contact_points(model, soles, leg)
+    pads = hand_pads(model, q, 1 / interval, lambda xy: -ground.look(np.append(xy, np.zeros((*xy.shape[:-1], 1)), -1))[0])
+    points = contact_points(model, soles, leg, pads)
     return Problem(model, settings, ground, points, reference, knots, leg)
 
 

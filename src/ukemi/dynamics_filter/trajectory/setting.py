@@ -27,6 +27,8 @@ class TrajectorySettings:
     consistency: (from, to) of the price that a force pays for the gap and slip of its point while contacts are sought.
     bears: share of body weight above which a point is in contact. fill, shortest: gaps in a contact that are closed,
     contacts that are dropped [tau].
+    support: leftover wrench above which something else than the ground must hold the body [BW]; support_price: leftover that
+    costs as much as a standard deviation [BW].
     """
 
     step: float = 1 / 36
@@ -34,8 +36,8 @@ class TrajectorySettings:
     place: float = 0.022
     turn: float = 0.04
     trunk: float = 0.05
-    legs: float = 0.08
-    toes: float = 0.3
+    legs: float = 0.05
+    toes: float = 0.15
     velocity_time: float = 0.26
     acceleration_time: float = 0.105
     inertia: float = 0.1
@@ -46,12 +48,14 @@ class TrajectorySettings:
     rate: float = 0.0
     gap: float = 0.0011
     slip: float = 0.0034
-    penetration: float = 0.0033
+    penetration: float = 0.0011
     flesh: float = 5.0
     consistency: tuple[float, float] = (1e-4, 1e-2)
     bears: float = 0.02
     fill: float = 0.13
     shortest: float = 0.17
+    support: float = 0.3
+    support_price: float = 0.18
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

@@ -18,6 +18,7 @@ from ukemi.dynamics_filter.trajectory.contacts import (
     offence,
     price,
     schedule_of,
+    sustained,
     widened,
 )
 from ukemi.dynamics_filter.trajectory.problem import GRAVITY, Problem, first_likelihood
@@ -27,8 +28,6 @@ from ukemi.model.arrays import Array
 
 #: Weight of the six root equations in the augmented Lagrangian [per squared body weight].
 STIFFNESS, STIFFER = (1e3, 1e6), 5.0
-#: The most that a root equation may cost per body weight: beyond it a leftover is reported instead of a distortion.
-LARGEST_MULTIPLIER = 1e3
 #: Barrier of the forces' bounds, from and to.
 BARRIER = (1e-3, 1e-4)
 SEEK, FIT = 10, 30
@@ -125,7 +124,8 @@ class Window:
         n = self.samples.stop - self.samples.start
         self.zero = np.zeros((n, problem.model.nv))
         self.kappa = 0.0
-        self.stiffness = STIFFNESS[0]
+        self.stiffness = np.full(n, STIFFNESS[0])
+        self.supported = np.zeros(n, dtype=bool)
         self.on: Schedule | None = None
         self.cost = np.zeros((n, len(problem.points)))
         self.quadratic = self._distance_cost()
@@ -192,10 +192,10 @@ class Window:
         if self.on is None:
             prices = price(offence(above, slip, s, p.leg, GRAVITY), self.kappa)[0]
         lam, dual = lam.copy(), dual.copy()
-        numbers = np.array([s.line, s.rate, p.ground.friction, self.stiffness, barrier])
+        numbers = np.array([s.line, s.rate, p.ground.friction, barrier])
         solved = p.core.forces(
             *(wrench, arm, normals, self.cost, prices),
-            *(self.zero_points, self.lines, self.state.multiplier[self.samples], lam, dual, numbers),
+            *(self.zero_points, self.lines, self.state.multiplier[self.samples], self.stiffness, lam, dual, numbers),
         )
         gap_w, gap, slip_w = self._contact_rows(above, slip, None)
         local = solved["value"] + 0.5 * (gap_w * gap**2 + slip_w * (slip**2).sum(-1)).sum(axis=1)
@@ -261,7 +261,7 @@ class Window:
                 z[self.frames] = new
         st.lam[s], st.dual[s] = then.lam, then.dual
         st.force[s], st.residual[s] = then.solved["force"], then.solved["residual"]
-        residual = float(np.abs(then.solved["residual"]).max())
+        residual = float(np.abs(then.solved["residual"][~self.supported]).max(initial=0.0))
         self.last = then
         self.trace.rows.append((stage, residual, longest, then.merit, trial))
         return residual, longest
@@ -325,19 +325,33 @@ class Window:
         st.on[s] = self.on
         likely = np.where(self.cost > 0, np.minimum(self.cost, 20 * p.settings.force), 20 * p.settings.force)
         self.cost = np.where(self.on, likely / np.maximum(self.inside, 1e-2), -1.0)
-        tolerance = FIRST_STEP
+        looked, tolerance = False, FIRST_STEP
         for k in range(FIT):
             share = min(k / 4, 1.0)
             residual, longest = self.step("fit", BARRIER[0] * (BARRIER[1] / BARRIER[0]) ** share)
             if share < 1.0 or longest > tolerance:
                 continue
+            if not looked:
+                looked = True
+                if self._look_for_supports():
+                    continue
             if residual < RESIDUAL:
                 break
-            y = self.stiffness * st.residual[s] + st.multiplier[s]
-            size = np.linalg.norm(y, axis=1, keepdims=True)
-            st.multiplier[s] = y * np.minimum(1.0, LARGEST_MULTIPLIER / np.maximum(size, 1e-12))
-            self.stiffness = min(self.stiffness * STIFFER, STIFFNESS[1])
+            free = ~self.supported
+            y = self.stiffness[:, None] * st.residual[s] + st.multiplier[s]
+            st.multiplier[s] = np.where(free[:, None], y, 0.0)
+            self.stiffness[free] = np.minimum(self.stiffness[free] * STIFFER, STIFFNESS[1])
             tolerance = max(0.3 * tolerance, STEP)
+
+    def _look_for_supports(self) -> bool:
+        """Where the floor cannot explain the motion by far, something else holds it: there a leftover wrench is let be,
+        at the price of a force, instead of being distorted away."""
+        p = self.problem
+        size = np.linalg.norm(self.state.residual[self.samples], axis=1)
+        runs = sustained(size, p.settings.support, p.settings.support / 3, p.settings.shortest * p.tau, p.knots.step)
+        self.supported = runs
+        self.stiffness[runs] = 1 / p.settings.support_price**2
+        return bool(runs.any())
 
 
 def solve(problem: Problem, frame_times: Array, bar: Callable[[float], None] | None = None) -> tuple[State, list[Trace]]:
