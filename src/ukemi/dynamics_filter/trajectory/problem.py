@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ukemi import _core
-from ukemi.dynamics_filter.trajectory.contacts import likelihood
+from ukemi.dynamics_filter.trajectory.contacts import Schedule, likelihood
 from ukemi.dynamics_filter.trajectory.ground import GroundUnder
 from ukemi.dynamics_filter.trajectory.points import ContactPoints, contact_points, leg_length
 from ukemi.dynamics_filter.trajectory.reference import ReferenceMotion, reference_of
 from ukemi.dynamics_filter.trajectory.setting import STANDARD, TrajectorySettings
-from ukemi.dynamics_filter.trajectory.spline import Knots, evaluate
+from ukemi.dynamics_filter.trajectory.spline import Knots
 from ukemi.model.arrays import Array
 from ukemi.model.joints import Free, Prismatic
 from ukemi.model.model import Model, tree_of
@@ -48,10 +48,20 @@ class Problem:
             tree_of(self.model), self.points.links.tolist(), np.array((0, 0, -GRAVITY)), self.weight, self.moment
         )
         self.times, self.first, self.basis = self.knots.at_knots()
+        self.given = np.zeros((len(self.times), len(self.points)), dtype=np.int8)
         self.spread = 1 / _deviations(self.model, s, leg, self.points)
         self.rates = self.spread * s.velocity_time * self.tau
         self.jolts = self.spread * (s.acceleration_time * self.tau) ** 2
         self.inertia = 1 / (self.model.mass * (GRAVITY * s.inertia) ** 2)
+
+    def unlikelihood(self, above: Array, velocity: Array, samples: slice) -> Array:
+        """(n, np): minus the logarithm of how likely each point bears; where contacts are given it is 0 or infinite."""
+        found = likelihood_of(self, above, velocity)
+        return np.where(self.given[samples] > 0, 0.0, np.where(self.given[samples] < 0, np.inf, found))
+
+    def allowed(self, on: Schedule, samples: slice) -> Schedule:
+        """A schedule without what the user ruled out."""
+        return on & (self.given[samples] >= 0)
 
 
 def make_problem(
@@ -99,10 +109,6 @@ def _deviations(model: Model, s: TrajectorySettings, leg: float, points: Contact
     return out
 
 
-def first_likelihood(problem: Problem, above: Array, velocity: Array) -> Array:
-    speed = np.linalg.norm(velocity, axis=-1)
-    return likelihood(above, speed, problem.settings, problem.leg, GRAVITY)
-
-
-def spline_parts(problem: Problem, coefficients: Array, part: slice) -> tuple[Array, Array, Array]:
-    return evaluate(coefficients, problem.first[part], problem.basis[part])
+def likelihood_of(problem: Problem, above: Array, velocity: Array) -> Array:
+    """(n, np): minus the logarithm of how likely each point bears."""
+    return likelihood(above, np.linalg.norm(velocity, axis=-1), problem.settings, problem.leg, GRAVITY)

@@ -1,0 +1,406 @@
+"""Some intervals of a clip, solved: forces eliminated sample by sample, Gauss-Newton steps of the motion, multipliers
+for the root equations.
+
+Contacts are sought first (a force pays for the gap and the slip of its point, at a rising price), then kept while the
+motion is made to fit them. docs/filter.md derives every term.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukemi.dynamics.forward import mass_matrix
+from ukemi.dynamics_filter.trajectory.contacts import (
+    DEAREST,
+    Schedule,
+    offence,
+    price,
+    schedule_of,
+    sustained,
+    widened,
+)
+from ukemi.dynamics_filter.trajectory.problem import GRAVITY, Problem, likelihood_of
+from ukemi.dynamics_filter.trajectory.spline import evaluate
+from ukemi.model.arrays import Array
+
+#: Weight of the six root equations in the augmented Lagrangian, from and to [per squared body weight], and its growth.
+STIFFNESS, STIFFER = (1e3, 1e6), 5.0
+#: Barrier of the forces' bounds, from and to.
+BARRIER = (1e-3, 1e-4)
+#: Iterations while contacts are sought, at most while the motion is fitted, and those in which the barrier falls.
+SEEK, FIT, SETTLE = 10, 40, 4
+#: Residual [body weights] at which the solve ends; steps [rad, l] below which multipliers are updated, from and to.
+RESIDUAL, STEP = 2e-7, (5e-3, 1e-4)
+LONGEST_STEP = 0.3
+#: Tries of one step; damping of accelerations, from and to, times that of the distance; its decay; its width in samples.
+TRIALS = 6
+DAMPING = (1.0, 1e6)
+RELAX = 0.2
+NEIGHBOURS = 2
+#: Offence below which a point touches and stands; unlikelihood below which a force makes a contact.
+TOUCHES, LIKELY = 16.0, 1.0
+#: Contacts are widened by this [tau]; a force outside of what was found costs up to 20 times that of a sure contact.
+WIDER, UNSURE = 0.067, 20.0
+
+
+@dataclass(eq=False)
+class State:
+    """The motion and its forces. c (size, nv): correction's coefficients; q, v, a: at the samples; frames: q, v, a at the
+    frames of the input; force (n, np, 3), residual (n, 6) [BW]; on, inside (n, np): contacts; supported (n,)."""
+
+    c: Array
+    q: Array
+    v: Array
+    a: Array
+    frame_times: Array
+    frames: tuple[Array, Array, Array]
+    force: Array
+    residual: Array
+    on: Schedule
+    inside: Array
+    supported: NDArray[np.bool_]
+
+    @classmethod
+    def start(cls, problem: Problem, frame_times: Array) -> State:
+        """The reference, without forces."""
+        q, v, a = problem.reference.at(problem.times)
+        n, points = len(problem.times), len(problem.points)
+        return cls(
+            np.zeros((problem.knots.size, problem.model.nv)),
+            *(q, v, a),
+            frame_times,
+            problem.reference.at(frame_times),
+            np.zeros((n, points, 3)),
+            np.zeros((n, 6)),
+            np.zeros((n, points), dtype=bool),
+            np.zeros((n, points)),
+            np.zeros(n, dtype=bool),
+        )
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One row of the trace. residual: largest [BW]; step: longest part [rad or m]; tries: how many steps were damped."""
+
+    stage: str
+    residual: float
+    step: float
+    merit: float
+    tries: int
+
+
+@dataclass(eq=False)
+class Terms:
+    """Everything about the present motion that a step needs."""
+
+    above: Array
+    normals: Array
+    slip: Array
+    velocity: Array
+    place: Array
+    solved: dict[str, Array]
+    lam: Array
+    dual: Array
+    local: Array
+    merit: float
+
+
+class Window:
+    """The solve of some intervals of the clip. shared: how many of them the window before has solved already; what stands
+    before them is kept as it is."""
+
+    def __init__(self, problem: Problem, state: State, first: int, last: int, shared: int) -> None:
+        self.problem, self.state, self.shared, self.pinned = problem, state, shared, shared > 0
+        self.samples = slice(first, last + 1)
+        self.blocks = slice(first, last + 3)
+        self.first = (problem.first[self.samples] - first).astype(int)
+        self.basis = problem.basis[self.samples]
+        t0, t1 = first * problem.knots.step, last * problem.knots.step
+        # the last coefficients are felt by two samples and three intervals of frames after the window
+        self.tail = slice(last + 1, min(last + 3, len(problem.times)))
+        chosen = np.flatnonzero((state.frame_times >= t0 - 1e-12) & (state.frame_times <= t1 + 3 * problem.knots.step))
+        self.frames = slice(int(chosen[0]), int(chosen[-1]) + 1) if len(chosen) else slice(0, 0)
+        frame_first, self.frame_basis = problem.knots.basis(state.frame_times[self.frames])
+        self.frame_first = frame_first - first
+        self.trace: list[Iteration] = []
+        n = self.samples.stop - self.samples.start
+        self.zero = np.zeros((n, problem.model.nv))
+        self.multiplier = np.zeros((n, 6))
+        self.lam, self.dual = np.zeros((2, n, len(problem.points), 4))
+        self.last: Terms | None = None
+        self.barrier = 0.0
+        self.kappa = 0.0
+        self.stiffness = np.full(n, STIFFNESS[0])
+        self.on: Schedule | None = None
+        self.cost = np.zeros((n, len(problem.points)))
+        self.quadratic = self._distance_cost()
+        self.damping = np.zeros(n)
+        self.zero_points = np.zeros((n, len(problem.points), 3))
+        self.lines = self.zero_points
+
+    # --- what the motion costs -----------------------------------------------------------------------------------
+    def _distance_cost(self) -> Array:
+        """Band of c' Q c: distances, rates and accelerations, the last by the inertia matrix of the reference."""
+        p, s = self.problem, self.samples
+        q, v, a = p.reference.at(p.times[s])
+        middle = mass_matrix(p.model, q[len(q) // 2])
+        self.masses = np.diag(middle) * p.inertia
+        n, ones = len(q), np.ones((len(q), 1))
+        rows = self._rows(q)
+        rows |= {
+            "pose_weight": ones * p.spread**2,
+            "rate_weight": ones * p.rates**2,
+            "acceleration_weight": ones * p.jolts**2,
+            "inertia_weight": p.inertia,
+        }
+        place = np.zeros((n, len(p.points), 3))
+        band, _ = p.core.assemble(q, v, a, place, self._size, self.first.tolist(), self.basis, rows)
+        out: Array = band
+        return out
+
+    @property
+    def _size(self) -> int:
+        return self.blocks.stop - self.blocks.start
+
+    def _rows(self, q: Array) -> dict[str, Array | float]:
+        n, k = len(q), len(self.problem.points)
+        each, vectors = np.zeros((n, k)), np.zeros((n, k, 3))
+        return {
+            "force": vectors,
+            "pull": np.zeros((n, 6)),
+            "weight": np.zeros((n, 6, 6)),
+            "normal": vectors + (0.0, 0.0, 1.0),
+            **{"gap": each, "gap_weight": each, "slip": vectors, "slip_weight": each},
+            **{name: self.zero for name in ("pose", "pose_weight", "rate", "rate_weight")},
+            **{name: self.zero for name in ("acceleration", "acceleration_weight")},
+            "inertia_weight": 0.0,
+        }
+
+    def _spread_of(self, c: Array) -> tuple[float, Array]:
+        """1/2 c' Q c and Q c, with Q in its lower band (size nv, bands)."""
+        from scipy.linalg.blas import dsbmv
+
+        x = c.ravel()
+        y: Array = dsbmv(self.quadratic.shape[1] - 1, 1.0, self.quadratic.T, x, lower=1)
+        return 0.5 * float(x @ y), y
+
+    # --- forces ---------------------------------------------------------------------------------------------------
+    def terms(self, q: Array, v: Array, a: Array, c: Array, lam: Array, dual: Array) -> Terms:
+        p, s = self.problem, self.problem.settings
+        place = self._places(q)
+        wrench, point, velocity = p.core.kinematics(q, v, a, place)
+        above, normals = p.ground.look(point)
+        slip = velocity - (velocity * normals).sum(-1, keepdims=True) * normals
+        arm = point - q[:, None, :3]
+        prices = np.zeros_like(above)
+        if self.on is None:
+            prices = price(offence(above, slip, s, p.leg, GRAVITY), self.kappa)[0]
+        lam, dual = lam.copy(), dual.copy()
+        numbers = np.array([s.line, s.rate, p.ground.friction, self.barrier])
+        solved = p.core.forces(
+            *(wrench, arm, normals, self.cost, prices),
+            *(self.zero_points, self.lines, self.multiplier, self.stiffness, lam, dual, numbers),
+        )
+        gap_w, gap, slip_w = self._contact_rows(above, slip, None)
+        local = solved["value"] + 0.5 * (gap_w * gap**2 + slip_w * (slip**2).sum(-1)).sum(axis=1)
+        merit = self._spread_of(c)[0] + float(local.sum())
+        return Terms(above, normals, slip, velocity, place, solved, lam, dual, local, merit)
+
+    def _here(self) -> tuple[Array, Array, Array, Array]:
+        s = self.samples
+        return self.state.q[s], self.state.v[s], self.state.a[s], self.state.c[self.blocks]
+
+    def _places(self, q: Array) -> Array:
+        points = self.problem.points
+        return points.places(q, np.broadcast_to(np.array((0.0, 0.0, 1.0)), (len(q), len(points), 3)))
+
+    def _lines(self, q: Array, point: Array, normals: Array) -> Array:
+        """From each point to its limb's base, one long along the normal; along the normal for the trunk."""
+        toward = self.problem.points.bases(q) - point
+        rise = (toward * normals).sum(-1, keepdims=True)
+        steep = np.nan_to_num(rise) > 0.3 * np.linalg.norm(np.nan_to_num(toward), axis=-1, keepdims=True)
+        return np.where(steep, np.nan_to_num(toward) / np.where(steep, rise, 1.0), normals)
+
+    def _contact_rows(self, above: Array, slip: Array, forces: Array | None) -> tuple[Array, Array, Array]:
+        """(weights of gaps, gaps, weights of slips). forces (n, np): normal ones, only while contacts are sought; then
+        their price is what pulls at gap and slip, and it is not counted again in the merit."""
+        p, s = self.problem, self.problem.settings
+        soft = np.where(p.points.sole, 1.0, 1 / s.flesh**2)
+        deep = soft / (s.penetration * p.leg) ** 2 * (above < 0)
+        gap_unit, slip_unit = (s.gap * p.leg) ** -2, 1 / (s.slip**2 * GRAVITY * p.leg)
+        if self.on is not None:
+            hold = soft * self.on * self.inside
+            return np.where(self.on, np.maximum(hold * gap_unit, deep), deep), above, hold * slip_unit
+        if forces is None:
+            return deep, above, np.zeros_like(above)
+        weight = 2 * price(offence(above, slip, s, p.leg, GRAVITY), self.kappa)[1] * forces
+        return np.where(above < 0, deep, weight * gap_unit), above, weight * slip_unit
+
+    # --- one step -------------------------------------------------------------------------------------------------
+    def step(self, stage: str) -> Iteration:
+        """One Gauss-Newton step; where the merit rises it is damped and tried again."""
+        p, st, s, b = self.problem, self.state, self.samples, self.blocks
+        q, v, a, c = self._here()
+        now = self.last or self.terms(q, v, a, c, self.lam, self.dual)
+        normal_force = (now.solved["force"] * now.normals).sum(-1)
+        gap_w, gap, slip_w = self._contact_rows(now.above, now.slip, normal_force)
+        rows = self._rows(q) | {
+            **{name: now.solved[name] for name in ("force", "pull", "weight")},
+            **{"normal": now.normals, "gap": gap, "gap_weight": gap_w, "slip": now.slip, "slip_weight": slip_w},
+        }
+        band, gradient = p.core.assemble(q, v, a, now.place, self._size, self.first.tolist(), self.basis, rows)
+        band += self.quadratic
+        gradient += self._spread_of(c)[1]
+        self.damping *= RELAX
+        for trial in range(TRIALS):
+            x = self._newton(band, gradient).reshape(self._size, -1)
+            longest = float(np.abs(x).max(initial=0.0))
+            share = min(1.0, LONGEST_STEP / max(longest, 1e-12))
+            parts = evaluate(share * x, self.first, self.basis)
+            moved = [q.copy(), v.copy(), a.copy()]
+            p.core.retract(*map(np.ascontiguousarray, parts), *moved)
+            then = self.terms(*moved, c + share * x, now.lam, now.dual)
+            if then.merit <= now.merit + 1e-9 * abs(now.merit):
+                break
+            self._damp(then.local - now.local)
+        st.q[s], st.v[s], st.a[s] = moved
+        st.c[b] = c + share * x
+        beyond = np.concatenate([share * x, np.zeros((4, x.shape[1]))])
+        self._move(st.frames, self.frames, beyond, self.frame_first, self.frame_basis)
+        tail_first = p.first[self.tail] - s.start
+        self._move((st.q, st.v, st.a), self.tail, beyond, tail_first, p.basis[self.tail])
+        self.lam, self.dual = then.lam, then.dual
+        st.force[s], st.residual[s] = then.solved["force"], then.solved["residual"]
+        residual = float(np.abs(then.solved["residual"][~st.supported[s]]).max(initial=0.0))
+        self.last = then
+        self.trace.append(Iteration(stage, residual, longest, then.merit, trial))
+        return self.trace[-1]
+
+    def _move(
+        self, states: tuple[Array, Array, Array], part: slice, x: Array, first: NDArray[np.intp], basis: Array
+    ) -> None:
+        """Takes some rows of q, v, a along with a step's spline x."""
+        if part.stop > part.start:
+            moved = [np.ascontiguousarray(z[part]) for z in states]
+            self.problem.core.retract(*map(np.ascontiguousarray, evaluate(x, first, basis)), *moved)
+            for z, new in zip(states, moved, strict=True):
+                z[part] = new
+
+    def _damp(self, rise: Array) -> None:
+        """Where the merit rose, the next step's accelerations are held: a trust region of every sample's own."""
+        worst = rise > 0.1 * rise.max()
+        for k in range(1, NEIGHBOURS + 1):
+            worst[k:] |= worst[:-k] & (rise[:-k] > 0)
+        worst = np.convolve(worst, np.ones(2 * NEIGHBOURS + 1), mode="same") > 0
+        self.damping[worst] = np.clip(10 * self.damping[worst], *DAMPING)
+
+    def _newton(self, band: Array, gradient: Array) -> Array:
+        from scipy.linalg import solveh_banded
+
+        band, gradient = band.copy(), gradient.copy()
+        nv, some = self.problem.model.nv, np.flatnonzero(self.damping > DAMPING[0] / 100)
+        if len(some):
+            coordinates = np.arange(nv)
+            for m in range(3):
+                for t in range(m, 3):
+                    weight = self.damping[some] * self.basis[some, 2, m] * self.basis[some, 2, t]
+                    rows = (self.first[some] + m)[:, None] * nv + coordinates
+                    band[rows, (t - m) * nv] += weight[:, None] * self.masses
+        if self.pinned:
+            held = 3 * nv
+            band[:held, 0] *= 1e12
+            gradient[:held] = 0.0
+        out: Array = solveh_banded(band.T, -gradient, lower=True, overwrite_ab=True, check_finite=False)
+        return out
+
+    # --- the two stages -------------------------------------------------------------------------------------------
+    def run(self) -> Iterator[float]:
+        """Seeks the contacts, then fits; yields the share of the work that is done, at most."""
+        for k, _ in enumerate(self.seek()):
+            yield 0.3 * (k + 1) / SEEK
+        for k, _ in enumerate(self.fit()):
+            yield 0.3 + 0.7 * (k + 1) / FIT
+        yield 1.0
+
+    def seek(self) -> Iterator[Iteration]:
+        """Finds the contacts: what a point's force pays for its gap and slip rises, and the barrier falls."""
+        p, s = self.problem, self.samples
+        q, v, a = p.reference.at(p.times[s])
+        _, point, velocity = p.core.kinematics(q, v, a, self._places(q))
+        above, normals = p.ground.look(point)
+        self.lines = self._lines(q, point, normals)
+        unlikely = p.unlikelihood(above, velocity, s)
+        self.cost = np.where(unlikely < 2 * DEAREST, p.settings.force * np.exp(np.minimum(unlikely, DEAREST)), -1.0)
+        low, high = p.settings.consistency
+        for k in range(SEEK):
+            share = min(k / (SEEK - 3), 1.0)
+            self.kappa = low * (high / low) ** share
+            self._lower_barrier(share)
+            yield self.step("seek")
+
+    def fit(self) -> Iterator[Iteration]:
+        """Keeps the contacts that bear, and fits motion and forces to them."""
+        p, s = self.problem, self.samples
+        self.on, self.inside = self._contacts()
+        self.state.on[s], self.state.inside[s] = self.on, self.inside
+        likely = np.where(self.cost > 0, np.minimum(self.cost, UNSURE * p.settings.force), UNSURE * p.settings.force)
+        self.cost = np.where(self.on, likely / np.maximum(self.inside, 1e-2), -1.0)
+        looked, tolerance = False, STEP[0]
+        for k in range(FIT):
+            share = min(k / SETTLE, 1.0)
+            self._lower_barrier(share)
+            now = self.step("fit")
+            yield now
+            if share < 1.0 or now.step > tolerance:
+                continue
+            if not looked:
+                looked = True
+                if self._look_for_supports():
+                    continue
+            if now.residual < RESIDUAL:
+                break
+            self._update_multipliers()
+            tolerance = max(0.3 * tolerance, STEP[1])
+
+    def _lower_barrier(self, share: float) -> None:
+        barrier = BARRIER[0] * (BARRIER[1] / BARRIER[0]) ** share
+        if barrier != self.barrier or self.on is None:
+            self.barrier, self.last = barrier, None
+
+    def _contacts(self) -> tuple[Schedule, Array]:
+        p = self.problem
+        then = self.last or self.terms(*self._here(), self.lam, self.dual)
+        normal = (then.solved["force"] * then.normals).sum(-1)
+        u = offence(then.above, then.slip, p.settings, p.leg, GRAVITY)
+        bears = (normal > p.settings.bears) & (likelihood_of(p, then.above, then.velocity) < LIKELY)
+        found = schedule_of(bears | (u < TOUCHES), p.knots.step, p.settings, p.tau)
+        self.last = None
+        on, inside = widened(p.allowed(found, self.samples), max(round(WIDER * p.tau / p.knots.step), 1))
+        if self.pinned:  # the motion that is kept was made for these
+            kept = slice(self.samples.start, self.samples.start + self.shared // 2)
+            on[: self.shared // 2], inside[: self.shared // 2] = self.state.on[kept], self.state.inside[kept]
+        return on, inside
+
+    def _update_multipliers(self) -> None:
+        free = ~self.state.supported[self.samples]
+        residual = self.state.residual[self.samples]
+        self.multiplier[free] += self.stiffness[free, None] * residual[free]
+        self.stiffness[free] = np.minimum(self.stiffness[free] * STIFFER, STIFFNESS[1])
+        self.last = None
+
+    def _look_for_supports(self) -> bool:
+        """Where the floor cannot explain the motion by far, something else holds it: there a leftover wrench is let be,
+        at the price of a force, instead of being distorted away."""
+        p, s = self.problem, self.samples
+        size = np.linalg.norm(self.state.residual[s], axis=1)
+        high = p.settings.support
+        found = sustained(size, high, high / 3, p.settings.shortest * p.tau, p.knots.step)
+        self.state.supported[s] = found
+        self.stiffness[found] = 1 / p.settings.support_price**2
+        if found.any():
+            self.last = None
+        return bool(found.any())
