@@ -45,6 +45,8 @@ NEIGHBOURS = 2
 TOUCHES, LIKELY = 16.0, 1.0
 #: Contacts are widened by this [tau]; a force outside of what was found costs up to 20 times that of a sure contact.
 WIDER, UNSURE = 0.067, 20.0
+#: Time in which a window's correction fades out behind it [tau].
+FADE = 1.5
 
 
 @dataclass(eq=False)
@@ -120,9 +122,12 @@ class Window:
         self.first = (problem.first[self.samples] - first).astype(int)
         self.basis = problem.basis[self.samples]
         t0, t1 = first * problem.knots.step, last * problem.knots.step
-        # the last coefficients are felt by two samples and three intervals of frames after the window
-        self.tail = slice(last + 1, min(last + 3, len(problem.times)))
-        chosen = np.flatnonzero((state.frame_times >= t0 - 1e-12) & (state.frame_times <= t1 + 3 * problem.knots.step))
+        # behind the window its correction fades out: the next one starts from a smooth motion
+        fading = min(max(round(FADE * problem.tau / problem.knots.step), 3), problem.knots.size - self.blocks.stop)
+        self.fade = 0.5 + 0.5 * np.cos(np.pi * np.arange(1, fading + 1) / (fading + 1))[:, None]
+        self.tail = slice(last + 1, min(last + 3 + fading, len(problem.times)))
+        t1 += (3 + fading) * problem.knots.step
+        chosen = np.flatnonzero((state.frame_times >= t0 - 1e-12) & (state.frame_times < t1))
         self.frames = slice(int(chosen[0]), int(chosen[-1]) + 1) if len(chosen) else slice(0, 0)
         frame_first, self.frame_basis = problem.knots.basis(state.frame_times[self.frames])
         self.frame_first = frame_first - first
@@ -269,7 +274,9 @@ class Window:
             self._damp(then.local - now.local)
         st.q[s], st.v[s], st.a[s] = moved
         st.c[b] = c + share * x
-        beyond = np.concatenate([share * x, np.zeros((4, x.shape[1]))])
+        faded = share * x[-1] * self.fade
+        st.c[b.stop : b.stop + len(faded)] += faded
+        beyond = np.concatenate([share * x, faded, np.zeros((4, x.shape[1]))])
         self._move(st.frames, self.frames, beyond, self.frame_first, self.frame_basis)
         tail_first = p.first[self.tail] - s.start
         self._move((st.q, st.v, st.a), self.tail, beyond, tail_first, p.basis[self.tail])
