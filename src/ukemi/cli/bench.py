@@ -11,7 +11,7 @@ import typer
 
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics_filter.clip import filter_motion
-from ukemi.dynamics_filter.result import Quality
+from ukemi.dynamics_filter.quality import Quality
 from ukemi.errors import InvalidInputError, UkemiError
 from ukemi.motion.clip import Clip
 from ukemi.motion.join import join
@@ -20,8 +20,9 @@ from ukemi.motion.synthesis import walk
 
 app = typer.Typer(name="bench", help="Compute the tables of the documentation again.", no_args_is_help=True)
 
-COLUMNS = ("clip", "s", "end", "setting", "joints deg", "com cm", "skate mm", "sink mm", "peak BW", "residual BW")
-SHORT = ("clip", "end", "joints deg", "com cm", "peak BW")
+COLUMNS = ("clip", "s", "verdict", "joints deg", "farthest", "com cm", "hands", "skate cm/s", "sink mm", "float mm")
+COLUMNS += ("peak BW", "residual BW", "written %", "real time")
+SHORT = ("clip", "verdict", "joints deg", "com cm", "hands", "peak BW")
 
 
 @app.callback()
@@ -32,7 +33,6 @@ def bench() -> None:
 @app.command("filter")
 def bench_filter(
     folder: Annotated[Path | None, typer.Argument(help="Where motion files are; folders in it count too.")] = None,
-    preview: Annotated[float, typer.Option(help="Seconds of look-ahead.")] = 0.8,
     seconds: Annotated[float, typer.Option(help="Longer clips are cut.")] = 60.0,
     short: Annotated[bool, typer.Option("--short", help="Fewer columns, as in the README.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object per clip.")] = False,
@@ -60,7 +60,7 @@ def bench_filter(
     for name, motion, ground in [*own, *((str(file), file, None) for file in files)]:
         try:
             clip = read_motion(motion) if isinstance(motion, Path) else motion
-            result = filter_motion(clip[: round(seconds * clip.fps) + 1], terrain=ground, preview=preview)
+            result = filter_motion(clip[: round(seconds * clip.fps) + 1], terrain=ground)
         except UkemiError as error:
             typer.echo(
                 json.dumps({"clip": name, "error": str(error)}) if as_json else f"| {Path(name).stem} | {error} |"
@@ -75,16 +75,19 @@ def bench_filter(
 
 
 def _cells(name: str, duration: float, q: Quality) -> dict[str, str]:
-    end = "up" if q.fell_at is None else f"falls at {q.fell_at:.2f} s"
     return {
         "clip": name,
         "s": f"{duration:.1f}",
-        "end": end if q.pace == 1 else f"{end}, pace {q.pace:g}",
-        "setting": q.preset,
-        "joints deg": f"{q.joint_rms_deg:.1f}",
-        "com cm": f"{q.com_rms_cm:.1f}",
-        "skate mm": f"{q.skate_mm:.3f}",
-        "sink mm": f"{q.penetration_mm:.2f}",
+        "verdict": q.verdict,
+        "joints deg": f"{q.joint_rms_deg:.2f}",
+        "farthest": f"{q.joint_max_deg:.0f} {q.joint_max_name.replace('_', ' ')}",
+        "com cm": f"{q.com_rms_cm:.2f}",
+        "hands": f"{q.hand_acceleration_ratio:.2f}",
+        "skate cm/s": f"{q.skate_cm_s:.2f}",
+        "sink mm": f"{q.penetration_mm:.1f}",
+        "float mm": f"{q.float_mm:.2f}",
         "peak BW": f"{q.peak_bw:.2f}",
         "residual BW": f"{q.residual_bw:.0e}",
+        "written %": f"{100 * q.written_residual_rms:.2f}",
+        "real time": f"{q.realtime_factor:.1f}",
     }

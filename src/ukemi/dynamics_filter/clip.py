@@ -2,67 +2,53 @@
 
 from __future__ import annotations
 
+import time as clock
 import warnings
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from ukemi.contact.terrain import Ground, Terrain
-from ukemi.dynamics_filter.bearing import sole_contacts
-from ukemi.dynamics_filter.floor import above_floor, as_ground
-from ukemi.dynamics_filter.online import Follower
-from ukemi.dynamics_filter.pace import likely_pace
-from ukemi.dynamics_filter.reference import GLIDE, Reference
-from ukemi.dynamics_filter.result import (
-    FilterResult,
-    Quality,
-    joint_rms,
-    plate_force,
-    residual_bw,
-)
-from ukemi.dynamics_filter.run import Run, run_to_the_end
-from ukemi.dynamics_filter.settings import LOOSE, SAFE, STANDARD, Settings
-from ukemi.dynamics_filter.supports import supported_reference
-from ukemi.dynamics_filter.whole import follow_plan, whole_plan
+from ukemi.contact.terrain import Terrain
+from ukemi.dynamics.kinematics import link_poses
+from ukemi.dynamics_filter.quality import Measured, quality_of
+from ukemi.dynamics_filter.result import FilterResult
+from ukemi.dynamics_filter.trajectory.ground import GroundUnder, brought_to, made_on
+from ukemi.dynamics_filter.trajectory.loads import loads_of
+from ukemi.dynamics_filter.trajectory.points import ContactPoints
+from ukemi.dynamics_filter.trajectory.problem import Problem, make_problem
+from ukemi.dynamics_filter.trajectory.setting import STANDARD, TrajectorySettings
+from ukemi.dynamics_filter.trajectory.solve import Solution, solve
 from ukemi.errors import InvalidInputError, UkemiWarning
-from ukemi.model.arrays import Array, positive
+from ukemi.model.arrays import Array, numbers
+from ukemi.model.figures.anthropometry import Sex
 from ukemi.model.kinds import choice, of_kind, truth
 from ukemi.model.model import Model
 from ukemi.motion.clip import Clip
 from ukemi.motion.figure import ClipFigure, figure_from_clip
-from ukemi.motion.footfalls import Footed, FootMeasures, foot_measures, sole_points
+from ukemi.motion.footfalls import Footed
 
-
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C before the first step. reference: the motion that was to be filtered, its feet held; figure: whose."""
-
-    def __init__(self, reference: Reference, figure: ClipFigure | None) -> None:
-        super().__init__("stopped before the first step")
-        self.reference, self.figure = reference, figure
-
-    @property
-    def motion(self) -> Clip | None:
-        """The reference on the clip's own skeleton: feet that stand, but no forces that would carry it."""
-        if self.figure is None:
-            return None
-        times = self.figure.clip.time
-        nearest = np.clip(np.round(times / self.reference.dt).astype(int), 0, len(self.reference) - 1)
-        return self.figure.to_clip(self.reference.q[nearest], fps=self.figure.clip.fps)
+SOLVERS = ("trajectory", "online", "paper")
+#: A frame whose say in the reference is less than this is a glitch of the input.
+GLITCH = 0.25
+#: Intervals of contact [s], by part of the body.
+Intervals = Mapping[str, Sequence[tuple[float, float]]]
 
 
 def filter_motion(
     clip: Clip | str | Path,
     model: Model | None = None,
     terrain: Terrain = None,
-    preview: float = 0.8,
-    solver: str = "qp",
+    solver: str = "trajectory",
     *,
-    settings: Settings | None = None,
+    settings: TrajectorySettings | None = None,
+    strength: float = 1.0,
+    contacts: Intervals | None = None,
+    keep: Mapping[str, float] | None = None,
     mass: float | None = None,
     height: float | None = None,
-    pace: float | None = None,
+    sex: Sex = "male",
+    parts: Mapping[str, str] | None = None,
     progress: bool = False,
 ) -> FilterResult:
     """The motion nearest to a clip that a body of its own can make on a floor it cannot pull at.
@@ -71,30 +57,23 @@ def filter_motion(
         clip: a motion, or its file.
         model: whose motion it is to be; by default the person in the clip (`figure_from_clip`), else the clip is
             retargeted.
-        terrain: the ground, level by default; a slope leans its normal, a treadmill has a velocity; or boxes on level
-            ground, such as `stairs`. Its friction counts.
-        preview: seconds that the filter looks ahead; 0: none, as in [DF03]; infinity: the whole clip is planned first;
-            with less than the 0.8 s of the default it is never.
-        solver: "qp", or "paper" for the filter of [DF03] VII as printed (`ukemi.dynamics_filter.paper`).
-        settings: gains and weights; by default `STANDARD`; if the figure falls also with the whole clip planned
-            first, with `LOOSE`, with `SAFE` and with `SAFE` planned first, and the longest run counts.
-        mass: of the person in the clip [kg].
-        height: of the person in the clip [m].
-        pace: how fast the clip is played: 0.5 for one whose frame rate is twice the true one. By default 1; if the
-            figure falls and another pace is clearly nearer to possible (`ukemi.dynamics_filter.pace`), that one.
+        terrain: the ground, level by default: planes, boxes such as `stairs`, height fields. A treadmill has a
+            velocity. Its friction counts.
+        solver: "trajectory" for the whole clip at once; "online" for the filter that sees the clip step by step, or
+            "paper" for that of [DF03] VII as printed. The last two simulate forward, and may fall.
+        settings: weights of the trajectory solver, in units of the body.
+        strength: 1 for full physics; below it the root may lack some force, and it says how much; 0: feet that touch and
+            stand, without physics.
+        contacts: part of the body -> intervals [s] in which it is in contact, and in no others; other parts are found.
+        keep: part of the body ("arms", "legs", "trunk", "head", or a link) -> how many times closer to the clip it is
+            held.
+        mass: of the person in the clip [kg]; height [m]; sex: whose table of body masses.
+        parts: body part -> joint of the clip (with a model: link of the model), where names do not tell.
         progress: whether a bar is shown on a terminal.
 
-    Ctrl-C ends the run; the result holds what was done (``interrupted``). Before the first step there is no result:
-    then it raises `Interrupted`, with the reference if that was made.
+    Ctrl-C ends the solve; the result holds what was reached, for all frames (``interrupted``).
     """
-    choice("solver", solver, ("qp", "paper"))
-    try:
-        ahead = float(preview)
-    except (TypeError, ValueError, OverflowError):
-        ahead = np.nan
-    if not ahead >= 0:
-        raise InvalidInputError(f"preview: expected seconds from 0 to infinity, got {preview!r:.100}")
-    preview = ahead
+    choice("solver", solver, SOLVERS)
     if isinstance(clip, str | Path):
         from ukemi.motion.read import read_motion
 
@@ -102,194 +81,205 @@ def filter_motion(
     of_kind("filter_motion", clip, Clip, "a clip or its file")
     if model is not None:
         of_kind("model", model, Model)
-    if settings is not None:
-        of_kind("settings", settings, Settings)
+    s = STANDARD if settings is None else of_kind("settings", settings, TrajectorySettings)
+    amount = float(numbers("strength", strength, ()))
+    if not 0 <= amount <= 1:
+        raise InvalidInputError(f"strength: expected 0 to 1, got {amount:g}")
     truth("progress", progress)
-    ground = as_ground(terrain)
-    given = clip
-    if pace is not None:
-        clip = clip.with_motion(clip.rotations, clip.translations, clip.fps * positive("pace", pace))
+    ground = GroundUnder(terrain)
     # a treadmill's belt is at rest for whoever walks along with it
-    belt = np.zeros(3) if ground is None else np.asarray(ground.velocity, dtype=np.float64)
-    if belt.any():
-        ways = {j: p - clip.time[:, None] * belt if j == 0 else p for j, p in clip.translations.items()}
-        clip = clip.with_motion(clip.rotations, ways)
-    person = figure_from_clip(clip, mass, height)
-    figure, q = _body(person, model)
-    friction = STANDARD.friction if ground is None else float(min(ground.friction, 10.0))
-    presets = _presets(preview) if settings is None else [("given", replace(settings, preview=preview))]
-    presets = [(name, replace(s, friction=friction)) for name, s in presets]
-    motion = supported_reference(figure, q, clip.fps, presets[0][1], ground, only_feet=solver == "paper")
-    reference, plan_shift, ground = motion.reference, motion.shift, motion.ground
-    before = _measure_clip(figure, q, clip.fps)
-    if solver == "paper":
-        from ukemi.dynamics_filter.paper import follow_paper
+    ways = {j: p - clip.time[:, None] * ground.velocity if j == 0 else p for j, p in clip.translations.items()}
+    still = clip.with_motion(clip.rotations, ways) if ground.velocity.any() else clip
+    person = figure_from_clip(still, mass, height, sex=sex, parts=parts if model is None else None)
+    figure, q = _body(person, model, parts)
+    if not ground.level:
+        if made_on(ground, figure, q, clip.fps):
+            under = ground.heights
+            own = parts if model is None else None
+            person = figure_from_clip(still, mass, height, sex=sex, parts=own, ground=under)
+            figure, q = _body(person, model, parts)
+        else:
+            q = brought_to(ground, q, clip.fps)
+    _check_upright(figure.model, q)
+    if solver != "trajectory":
+        from ukemi.dynamics_filter.streamed import follow
 
-        tries: list[tuple[str, Callable[[Callable[[float], None]], Run]]] = [
-            ("paper", lambda bar: follow_paper(reference, ground, bar))
-        ]
-    else:
-        tries = [(name, _runner(reference, s, ground)) for name, s in presets]
-    best: tuple[str, Run] | None = None
-    for name, run in tries:
-        try:
-            done = _with_bar(run, len(reference), progress)
-        except KeyboardInterrupt:
-            if best is None:
-                raise Interrupted(reference, person if model is None else None) from None
-            best[1].interrupted = True
-            break
-        if best is None or (done.fell_at or np.inf) > (best[1].fell_at or np.inf):
-            best = (name, done)
-        if done.fell_at is None or done.interrupted:
-            break
-        if pace is None and solver == "qp" and run is tries[0][1]:
-            try:
-                likely = likely_pace(figure, q, clip.fps, presets[0][1], ground, plan_shift)
-                if likely < 1:
-                    slowed = filter_motion(
-                        given, model, terrain, preview, settings=settings, mass=mass, height=height, pace=likely
-                    )
-                    if not slowed.quality.fell:
-                        return slowed
-            except KeyboardInterrupt:
-                done.interrupted = True
-                break
-    assert best is not None
-    own = _result(reference, best, before, plan_shift, clip.fps, friction, belt, person if model is None else None)
-    own = replace(own, ground=ground)
-    return own if pace is None else replace(own, quality=replace(own.quality, pace=pace))
+        return follow(solver, figure, q, clip, terrain, person if model is None else None, progress)
+    problem = make_problem(figure.model, figure.soles, q, clip.time, ground, s)
+    _given_contacts(problem, contacts)
+    _kept_parts(problem, keep)
+    problem.strength = amount
+    _say_glitches(problem, clip)
+    begun = clock.perf_counter()
+    solution = _with_bar(lambda bar: solve(problem, clip.time, bar), progress)
+    seconds = clock.perf_counter() - begun
+    return _result(problem, solution, seconds, q, clip, terrain, person if model is None else None)
 
 
-def _presets(preview: float) -> list[tuple[str, Settings]]:
-    """What is tried in turn until the figure stays up."""
-    planned = [("planned", replace(STANDARD, preview=np.inf)), ("safe, planned", replace(SAFE, preview=np.inf))]
-    near = [(n, replace(s, preview=preview)) for n, s in (("standard", STANDARD), ("loose", LOOSE), ("safe", SAFE))]
-    if not STANDARD.preview <= preview < np.inf:
-        return near
-    return [near[0], planned[0], *near[1:], planned[1]]
-
-
-def _runner(
-    reference: Reference, settings: Settings, ground: Ground | None
-) -> Callable[[Callable[[float], None]], Run]:
-    def run(bar: Callable[[float], None]) -> Run:
-        aim = reference
-        if np.isinf(settings.preview):
-            aim = follow_plan(reference, whole_plan(reference, settings, ground))
-        s = settings if np.isfinite(settings.preview) else replace(settings, preview=STANDARD.preview)
-        follower = Follower(aim, s, ground)
-        return run_to_the_end(follower, reference, bar)
-
-    return run
-
-
-def _with_bar(run: Callable[[Callable[[float], None]], Run], total: int, show: bool) -> Run:
-    if not show:
-        return run(lambda _: None)
-    from ukemi.report.progress import progress_bar
-
-    with progress_bar("filter", total) as bar:
-        return run(bar)
-
-
-def _body(person: ClipFigure, model: Model | None) -> tuple[Footed, Array]:
+def _body(person: ClipFigure, model: Model | None, parts: Mapping[str, str] | None) -> tuple[Footed, Array]:
     if model is None:
         return person, np.array(person.q())
     from ukemi.motion.humanoid import model_soles
     from ukemi.motion.retarget import retarget
 
-    model_soles(model)  # says what is missing before the work begins
+    model_soles(model, parts)  # says what is missing before the work begins
     if model.couplings or model.loops:
         what = "the filter leaves loops open and gives joints that follow others drives of their own"
         warnings.warn(f"filter_motion: {model.name!r}: {what}", UkemiWarning, stacklevel=3)
-    moved = retarget(person, model)
+    moved = retarget(person, model, parts)
     return moved, np.array(moved.q)
 
 
-def _measure_clip(figure: Footed, q: Array, fps: float) -> FootMeasures:
-    points = sole_points(figure.model, list(figure.soles.values()), q)
-    return foot_measures(points, sole_contacts(points, fps), fps)
+def _check_upright(model: Model, q: Array) -> None:
+    """A wrong up axis lays the whole clip on its side: the head is then rarely above the feet."""
+    names = [x.name.lower() for x in model.links]
+    heads = [i for i, name in enumerate(names) if "head" in name]
+    feet = [i for i, name in enumerate(names) if "foot" in name or "ankle" in name]
+    if not heads or not feet:
+        return
+    z = link_poses(model, q)[:, :, 2, 3]
+    share = float((z[:, heads].max(axis=1) > z[:, feet].max(axis=1)).mean())
+    if share < 0.5:
+        text = f"the head is above the feet in {100 * share:.0f} % of the frames only: if the body lies on its side"
+        warnings.warn(f"filter_motion: {text}, say which axis is up (up='y' or 'z')", UkemiWarning, stacklevel=3)
+
+
+def _say_glitches(problem: Problem, clip: Clip) -> None:
+    frames, links = np.nonzero(problem.reference.trust < GLITCH)
+    if not len(frames):
+        return
+    names = problem.model.link_names
+    some = [f"frame {f} {names[k].replace('_', ' ')}" for f, k in zip(frames[:3], links[:3], strict=True)]
+    more = f" and {len(frames) - 3} more" if len(frames) > 3 else ""
+    text = f"{clip.name}: joints jump and were smoothed over: {', '.join(some)}{more}"
+    warnings.warn(f"filter_motion: {text}", UkemiWarning, stacklevel=3)
+
+
+def _given_contacts(problem: Problem, contacts: Intervals | None) -> None:
+    if contacts is None:
+        return
+    of_kind("contacts", contacts, Mapping, "{part: [(start, end), ...]}")  # type: ignore[type-abstract]
+    groups = problem.points.groups
+    for part, intervals in contacts.items():
+        mine = np.array([part == g for g in groups])
+        if not mine.any():
+            known = ", ".join(dict.fromkeys(groups))
+            raise InvalidInputError(f"contacts: no part {part!r} touches the ground; there are {known}")
+        times = numbers(f"contacts[{part!r}]", np.array(intervals, dtype=np.float64).reshape(-1, 2))
+        inside = np.zeros(len(problem.times), dtype=bool)
+        for first, last in times:
+            inside |= (problem.times >= first) & (problem.times <= last)
+        problem.given[np.ix_(inside, mine)] = 1
+        problem.given[np.ix_(~inside, mine)] = -1
+
+
+def _kept_parts(problem: Problem, keep: Mapping[str, float] | None) -> None:
+    if keep is None:
+        return
+    of_kind("keep", keep, Mapping, "{part: factor}")  # type: ignore[type-abstract]
+    sides = {"arms": ("arm", "hand", "shoulder", "elbow", "wrist"), "legs": ("thigh", "shank", "foot", "toe", "knee")}
+    sides |= {"trunk": ("pelvis", "abdomen", "chest", "torso", "waist"), "head": ("head", "neck")}
+    for part, factor in keep.items():
+        size = float(numbers(f"keep[{part!r}]", factor, ()))
+        if size <= 0:
+            raise InvalidInputError(f"keep[{part!r}]: expected a positive factor, got {size:g}")
+        words = sides.get(part, (part,))
+        chosen = [x for x in problem.model.links if any(w in x.name.lower() for w in words) and x.joint.nv]
+        if not chosen:
+            known = ", ".join([*sides, *problem.model.link_names])
+            raise InvalidInputError(f"keep: no part {part!r}; there are {known}")
+        for link in chosen:
+            problem.spread[link.v] *= size
+            problem.rates[link.v] *= size
+            problem.jolts[link.v] *= size
+
+
+def _with_bar(run: Callable[[Callable[[float], None] | None], Solution], show: bool) -> Solution:
+    if not show:
+        return run(None)
+    from ukemi.report.progress import progress_bar
+
+    with progress_bar("filter", 100) as bar:
+        done = 0.0
+
+        def advance(share: float) -> None:
+            nonlocal done
+            bar(max(100 * share - done, 0.0))
+            done = max(done, 100 * share)
+
+        return run(advance)
 
 
 def _result(
-    reference: Reference,
-    best: tuple[str, Run],
-    before: FootMeasures,
-    shift: float,
-    fps: float,
-    friction: float,
-    belt: Array,
+    problem: Problem,
+    solution: Solution,
+    seconds: float,
+    q_in: Array,
+    clip: Clip,
+    terrain: Terrain,
     figure: ClipFigure | None,
 ) -> FilterResult:
-    preset, run = best
-    rows, n = run.rows, len(run.rows["q"])
-    time: Array = reference.dt * np.arange(n, dtype=np.float64)
-    quality = _quality(reference, run, preset, before, shift, fps, friction)
+    state, model, belt = solution.state, problem.model, problem.ground.velocity
+    inside = problem.times <= clip.time[-1] + 1e-9 if len(clip) > 1 else np.arange(len(problem.times)) < 1
+    loads = loads_of(problem, state, inside)
+    frames = np.array(state.frames[0])
+    points: ContactPoints = problem.points
+    quality = quality_of(
+        Measured(
+            model,
+            points,
+            problem.ground,
+            clip.fps,
+            clip.time,
+            q_in,
+            frames,
+            problem.reference.trust >= GLITCH,
+            loads.time,
+            loads.force,
+            loads.place_in_link,
+            state.residual[inside],
+            state.supported[inside],
+            loads.support,
+            loads.tau,
+            solution.iterations,
+            solution.converged,
+            seconds,
+        )
+    )
+    q, place = np.array(state.q[inside]), loads.place
     if belt.any():
-        rows["q"] = rows["q"].copy()
-        rows["q"][:, :3] += time[:, None] * belt
-        rows["place"] = rows["place"] + time[:, None, None] * belt
+        q[:, :3] += loads.time[:, None] * belt
+        place = place + loads.time[:, None, None] * belt
+        frames[:, :3] += clip.time[:, None] * belt
+        q_in = q_in.copy()
+        q_in[:, :3] += clip.time[:, None] * belt
+        figure = None if figure is None else _on_the_clip(figure, clip)
     return FilterResult(
-        reference,
-        time,
-        rows["q"],
-        rows["v"],
-        rows["a"],
-        rows["tau"],
-        rows["force"],
-        rows["impulse"],
-        rows["place"],
-        rows["down"] > 0,
-        run.end,
-        quality,
+        model,
         figure,
-        run.interrupted,
+        "trajectory",
+        loads.time,
+        q,
+        np.array(state.v[inside]),
+        np.array(state.a[inside]),
+        loads.tau,
+        loads.force,
+        place,
+        loads.force[..., 2] > 1e-3 * problem.weight,
+        points.links,
+        points.groups,
+        clip.time,
+        frames,
+        q_in,
+        quality,
+        loads.supports,
+        terrain,
+        solution.interrupted,
     )
 
 
-def _quality(
-    reference: Reference, run: Run, preset: str, before: FootMeasures, shift: float, fps: float, friction: float
-) -> Quality:
-    rows = run.rows
-    n = len(rows["q"])
-    weight = reference.model.mass * 9.81
-    com = rows["centroid"][:, :3] - reference.centroid[:n, :3]
-    total = rows["force"] + rows["impulse"] / reference.dt
-    down, solid = rows["down"] > 0, ~reference.points.tip & ~reference.points.turns
-    normal = run.floor[:3]
-    above = above_floor(run.floor, rows["place"])
-    stands = down & (reference.points.kind != GLIDE)
-    steps = np.linalg.norm(np.diff(rows["place"], axis=0), axis=2)[stands[1:] & stands[:-1]]
-    f_n = total @ normal
-    f_t = np.linalg.norm(total - f_n[..., None] * normal, axis=2)
-    bears = f_n > 1e-3 * weight
-    feet = np.stack([(down & (reference.points.group == g)).any(axis=1) for g in range(reference.points.groups)])
-    lowest = np.stack(
-        [
-            np.where(down & (reference.points.group == g), above, np.inf).min(axis=1)
-            for g in range(reference.points.groups)
-        ]
-    )
-    return Quality(
-        fell=run.fell_at is not None,
-        fell_at=run.fell_at,
-        stopped=run.stopped,
-        preset=preset,
-        residual_bw=residual_bw(reference, rows),
-        joint_rms_deg=float(np.rad2deg(joint_rms(reference, rows["q"]))),
-        com_rms_cm=float(100 * np.sqrt((com**2).sum(axis=1).mean())),
-        skate_mm=float(1e3 * steps.mean() / (reference.dt * fps)) if len(steps) else 0.0,
-        penetration_mm=float(1e3 * max(0.0, -above[:, solid].min())),
-        float_mm=float(1e3 * np.maximum(lowest[feet], 0).mean()) if feet.any() else 0.0,
-        peak_bw=float(plate_force(f_n.sum(axis=1), reference.dt).max() / weight),
-        impulse_ns=float((rows["impulse"] @ normal).sum(axis=1).max()),
-        friction_use=float((f_t[bears] / f_n[bears]).max(initial=0.0)),
-        contact_bw=float(max(-f_n.min(), (f_t - friction * f_n).max(), 0.0) / weight),
-        contact_gap_mm=float(1e3 * np.abs(above[bears]).max(initial=0.0)),
-        skate_before_mm=float(1e3 * before.skate / fps),
-        penetration_before_mm=float(1e3 * before.penetration),
-        float_before_mm=float(1e3 * before.float_height),
-        feasible_shift_cm=float(100 * shift),
-        realtime_factor=float(n * reference.dt / max(run.seconds, 1e-9)),
-    )
+def _on_the_clip(figure: ClipFigure, clip: Clip) -> ClipFigure:
+    """The figure of a clip on a belt writes into the clip as it came."""
+    from dataclasses import replace
+
+    return replace(figure, clip=clip)

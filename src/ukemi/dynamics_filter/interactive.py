@@ -14,8 +14,7 @@ from ukemi.dynamics_filter.floor import above_floor, as_ground
 from ukemi.dynamics_filter.online import Follower
 from ukemi.dynamics_filter.prepare import contact_points
 from ukemi.dynamics_filter.reference import Reference
-from ukemi.dynamics_filter.result import FALL_HEIGHT
-from ukemi.dynamics_filter.run import lies
+from ukemi.dynamics_filter.run import FALL_HEIGHT, lies
 from ukemi.dynamics_filter.settings import STANDARD, Settings
 from ukemi.dynamics_filter.stepping import COMMIT, LOOK, MARGIN, PAUSE, SWING, Step, outside, plan_step
 from ukemi.errors import InvalidInputError

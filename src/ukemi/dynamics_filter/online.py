@@ -79,7 +79,7 @@ class Follower:
         model, points = reference.model, reference.points
         self.settings = settings
         self.stepped = ground_height(ground) if isinstance(ground, SteppedGround) else None
-        self.floor = floor_of(ground, [seat.box for seat in reference.seats])
+        self.floor = floor_of(ground)
         self.core = _core.Filter(
             model.tree,
             points.links.tolist(),

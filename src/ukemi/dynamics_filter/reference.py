@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from ukemi import _core
 from ukemi.dynamics.kinematics import link_poses
-from ukemi.dynamics_filter.seat import Seat
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
@@ -71,8 +70,7 @@ class ContactPoints:
 class Reference:
     """A motion of a model at equal steps.
 
-    q (n, nq), v (n, nv), a (n, nv); contact (n, points): which points are meant to bear on the floor. seats: what else
-    stands there to bear on, as far as the motion shows it.
+    q (n, nq), v (n, nv), a (n, nv); contact (n, points): which points are meant to bear on the floor.
     """
 
     model: Model
@@ -82,7 +80,6 @@ class Reference:
     a: Array
     points: ContactPoints
     contact: NDArray[np.bool_]
-    seats: tuple[Seat, ...] = ()
 
     def __post_init__(self) -> None:
         n = len(self.q)

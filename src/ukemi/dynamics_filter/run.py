@@ -7,11 +7,14 @@ from collections.abc import Callable
 
 import numpy as np
 
+from ukemi.dynamics.inverse import inverse_dynamics
+from ukemi.dynamics.kinematics import link_poses
 from ukemi.dynamics_filter.online import CHUNK, Follower
 from ukemi.dynamics_filter.reference import Reference
-from ukemi.dynamics_filter.result import FALL_HEIGHT, FALL_TURN, fall_of
 from ukemi.model.arrays import Array
 
+#: A figure whose pelvis is this far from its reference has fallen: height [m], turn [rad].
+FALL_HEIGHT, FALL_TURN = 0.08, np.deg2rad(10)
 #: The run ends when the pelvis is this far from its reference [m], [rad]: what follows is lying on the floor.
 DOWN_HEIGHT, DOWN_TURN = 0.3, np.deg2rad(45)
 #: Nor do people move their joints faster than this [rad/s]: legs that are torn out straight by feet that stand.
@@ -65,3 +68,23 @@ def run_to_the_end(follower: Follower, reference: Reference, bar: Callable[[floa
         if not chunks:
             raise
     return Run(chunks, reference, follower.floor, interrupted, clock.perf_counter() - start)
+
+
+def fall_of(reference: Reference, q: Array) -> Array:
+    """(n, 2): how far the pelvis is from its reference at the beginning of steps: height [m], turn [rad]."""
+    r = reference.q[: len(q)]
+    turn = 2 * np.arccos(np.clip(np.abs((q[:, 3:7] * r[:, 3:7]).sum(axis=1)), 0, 1))
+    return np.stack([np.abs(q[:, 2] - r[:, 2]), turn], axis=1)
+
+
+def residual_bw(reference: Reference, rows: dict[str, Array], external: Array | None = None) -> float:
+    """What the root lacks by independent inverse dynamics of q, v, a and the contact forces, in body weights."""
+    model, points = reference.model, reference.points
+    X = link_poses(model, rows["q"])
+    wrench = np.zeros((len(rows["q"]), model.nlinks, 6)) if external is None else external.copy()
+    for p, (link, place) in enumerate(zip(points.links, points.places, strict=True)):
+        f = np.einsum("nji,nj->ni", X[:, link, :3, :3], rows["force"][:, p])
+        wrench[:, link, :3] += f
+        wrench[:, link, 3:] += np.cross(place, f)
+    tau = inverse_dynamics(model, rows["q"], rows["v"], rows["a"], external=wrench)
+    return float(np.abs(tau[:, :6]).max() / (model.mass * 9.81))

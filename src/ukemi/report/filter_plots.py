@@ -1,4 +1,4 @@
-"""Pictures of a filtered motion: plots as PNG bytes, and the reference beside the result as a GIF."""
+"""Pictures of a filtered motion: plots as PNG bytes, and the input beside the result as a GIF."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ukemi.dynamics.kinematics import difference, link_poses
+from ukemi.contact.terrain import Solids, pieces
+from ukemi.dynamics.kinematics import center_of_mass, link_poses
+from ukemi.dynamics_filter.quality import joint_turns
 from ukemi.dynamics_filter.result import FilterResult, plate_force
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
@@ -19,7 +21,7 @@ SIDE_COLOURS = (LEFT, RIGHT, "#3a7d44", "#7b4a9e")
 
 def plots(result: FilterResult) -> dict[str, bytes]:
     """title -> PNG."""
-    weight = result.reference.model.mass * 9.81
+    model, weight = result.model, result.model.mass * 9.81
     t, g = result.time, result.ground_forces
     names = [name.replace("_", " ") for name in g.names]
     pictures: dict[str, bytes] = {}
@@ -53,8 +55,8 @@ def plots(result: FilterResult) -> dict[str, bytes]:
         cop = result.cop
         for k, name in enumerate(names):
             axes.plot(cop[:, k, 0], cop[:, k, 1], ".", ms=1.5, color=SIDE_COLOURS[k % 4], label=name)
-        com = result.reference.centroid[: len(t), :2]
-        axes.plot(com[:, 0], com[:, 1], color="black", lw=0.6, label="centre of mass asked for")
+        com = center_of_mass(model, result.frames)
+        axes.plot(com[:, 0], com[:, 1], color="black", lw=0.6, label="centre of mass")
         axes.set_aspect("equal", adjustable="datalim")
         axes.set_xlabel("x [m]")
         axes.set_ylabel("y [m]")
@@ -68,17 +70,24 @@ def plots(result: FilterResult) -> dict[str, bytes]:
         axes.set_ylabel("body weights")
 
     def joints(axes: Any) -> None:
-        model = result.reference.model
-        d = difference(model, result.reference.q[: len(t)], result.q)
-        each = np.stack([np.linalg.norm(d[:, link.v], axis=1) for link in model.links[1:] if link.joint.nv])
-        axes.plot(t, np.rad2deg(np.sqrt((each**2).mean(axis=0))), color="black", lw=1, label="all joints, RMS")
-        axes.plot(t, np.rad2deg(each.max(axis=0)), color=MIDDLE, lw=0.8, label="farthest joint")
+        each = np.rad2deg(joint_turns(model, result.input_frames, result.frames)[0])
+        axes.plot(result.frame_time, np.sqrt((each**2).mean(axis=1)), color="black", lw=1, label="all joints, RMS")
+        axes.plot(result.frame_time, each.max(axis=1), color=MIDDLE, lw=0.8, label="farthest joint")
         axes.set_ylabel("degrees")
 
+    def torques(axes: Any) -> None:
+        per_kg = np.abs(result.torques) / model.mass
+        for part, colour in (("hip", LEFT), ("knee", RIGHT), ("ankle", "#3a7d44"), ("waist", "#7b4a9e")):
+            mine = [x for x in model.links[1:] if part in x.joint_name.lower() and x.joint.nv]
+            if mine:
+                size = np.max([per_kg[:, x.v.start - 6 : x.v.stop - 6].max(axis=1) for x in mine], axis=0)
+                axes.plot(t, size, color=colour, lw=1, label=part)
+        axes.set_ylabel("N m / kg")
+
     def height(axes: Any) -> None:
-        points = result.reference.points
-        for k, name in enumerate(names):
-            lines = 1e3 * result.place[:, ~points.tip & (points.group == k), 2]
+        for k, name in enumerate(names[:2]):
+            mine = np.array([group == g.names[k] for group in result.point_groups])
+            lines = 1e3 * result.place[:, mine, 2]
             axes.plot(t, lines, color=SIDE_COLOURS[k % 4], lw=0.7, label=[name] + ["_"] * (lines.shape[1] - 1))
         axes.set_ylim(-5, 60)
         axes.set_ylabel("mm above z = 0")
@@ -89,7 +98,8 @@ def plots(result: FilterResult) -> dict[str, bytes]:
         ("Friction in use", friction),
         ("Centre of pressure", pressure),
         ("Residual at the root", residual),
-        ("Joints: distance from the reference", joints),
+        ("Joints: distance from the input", joints),
+        ("Joint torques", torques),
         ("Points of the soles", height),
     ):
         pictures[title] = _png(draw)
@@ -117,13 +127,13 @@ def _png(draw: Any) -> bytes:
 
 
 def side_by_side(result: FilterResult, path: str | Path, *, fps: float = 20.0, size: int = 320) -> Path:
-    """An animation: what was asked for on the left, what is possible on the right, with the ground force."""
+    """An animation: the input on the left, the filtered motion on the right, with the ground forces."""
     from PIL import Image, ImageDraw
 
-    model, n = result.reference.model, len(result)
-    chosen = np.unique(np.round(np.arange(0, result.time[-1] + 1e-9, 1 / fps) / result.dt).astype(int))
-    chosen = chosen[chosen < n]
-    asked, done = (link_poses(model, q[chosen]) for q in (result.reference.q, result.q))
+    model, times = result.model, result.frame_time
+    chosen = np.unique(np.searchsorted(times, np.arange(0, times[-1] + 1e-9, 1 / fps) - 1e-9))
+    asked, done = (link_poses(model, q[chosen]) for q in (result.input_frames, result.frames))
+    row = np.clip(np.searchsorted(result.time, times - 1e-9), 0, len(result) - 1)
     forces = result.ground_forces
     frames = []
     for i, k in enumerate(chosen):
@@ -133,20 +143,30 @@ def side_by_side(result: FilterResult, path: str | Path, *, fps: float = 20.0, s
         for half, poses in enumerate((asked[i], done[i])):
             camera = _Camera(middle, size, half * size)
             draw.line([camera(middle * (1, 1, 0) + (-2, 0, 0)), camera(middle * (1, 1, 0) + (2, 0, 0))], fill="#bbbbbb")
-            for x0, x1, y0, y1, z in result.boxes:
+            for x0, x1, y0, y1, z in _tops(result):
                 corners = [camera(np.array(p)) for p in ((x0, y0, z), (x1, y0, z), (x1, y1, z), (x0, y1, z))]
                 draw.polygon(corners, outline="#bbbbbb")
             for a, b, colour in _bones(model, poses):
                 draw.line([camera(a), camera(b)], fill=colour, width=5)
             if half:
-                for f, p in zip(forces.force[k], forces.point[k], strict=True):
+                for f, p in zip(forces.force[row[k]], forces.point[row[k]], strict=True):
                     if f[2] > 1:
                         draw.line([camera(p), camera(p + f / (model.mass * 9.81))], fill="#3a7d44", width=3)
-        draw.text((8, 6), f"asked for   {result.time[k]:.2f} s", fill="black")
-        draw.text((size + 8, 6), "possible", fill="black")
+        draw.text((8, 6), f"input   {times[k]:.2f} s", fill="black")
+        draw.text((size + 8, 6), result.verdict, fill="black")
         frames.append(picture)
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=round(1000 / fps), loop=0)
     return Path(path)
+
+
+def _tops(result: FilterResult) -> list[tuple[float, float, float, float, float]]:
+    """x0, x1, y0, y1 and z of the tops of boxes that the motion stands on."""
+    tops = []
+    for piece in pieces(result.terrain):
+        for shape in piece.shapes if isinstance(piece, Solids) else ():
+            (x, y, z), half = shape.at.position, 0.5 * np.asarray(getattr(shape, "size", (0, 0, 0)))
+            tops.append((x - half[0], x + half[0], y - half[1], y + half[1], z + half[2]))
+    return tops
 
 
 class _Camera:

@@ -8,14 +8,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ukemi.contact.terrain import Solids, pieces
 from ukemi.dynamics.coupled import coupled_neutral
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.dynamics_filter.result import FilterResult
 from ukemi.errors import FileFormatError, InvalidInputError
 from ukemi.model.arrays import Array, numbers
 from ukemi.model.model import Model
-from ukemi.model.pose import Pose
-from ukemi.model.shapes import Box
 from ukemi.motion.clip import Clip
 from ukemi.motion.figure import figure_from_clip
 from ukemi.motion.rotations import matrices
@@ -119,29 +118,17 @@ def stage_of_recording(recording: Recording, model: Model) -> Stage:
 
 
 def stage_of_result(result: FilterResult) -> Stage:
-    """What the filter made, with the ground's forces and the steps and seats it found."""
-    stage = stage_of_model(result.reference.model, result.q, result.time)
+    """What the filter made, with the ground's forces and the boxes it stands on."""
+    stage = stage_of_model(result.model, result.q, result.time)
     ground = result.ground_forces
-    # a plate's mean over the time of a frame: what lasts one step of 2 ms would only flicker
-    width = max(1, round(1 / (FASTEST * result.dt)))
-    mean = np.ones(width) / width
-    force = np.apply_along_axis(lambda f: np.convolve(f, mean, mode="same"), 0, ground.force)
     forces = []
     for k in _frames(result.time):
         bears = ground.force[k, :, 2] > 0
-        forces.append(np.concatenate([ground.point[k], force[k]], axis=1)[bears])
+        forces.append(np.concatenate([ground.point[k], ground.force[k]], axis=1)[bears])
     still = np.broadcast_to(np.eye(3, 4), (len(stage.time), 3, 4))
-    boxes = tuple(
-        Part(f"box {i + 1}", WOOD, shape_mesh(_block(*box)), still, True)
-        for i, box in enumerate(result.boxes)
-        if box[4] > 0
-    )
+    shapes = [x for piece in pieces(result.terrain) if isinstance(piece, Solids) for x in piece.shapes]
+    boxes = tuple(Part(f"box {i + 1}", WOOD, shape_mesh(x), still, True) for i, x in enumerate(shapes))
     return replace(stage, parts=stage.parts + boxes, forces=tuple(forces))
-
-
-def _block(x0: float, x1: float, y0: float, y1: float, top: float) -> Box:
-    centre = ((x0 + x1) / 2, (y0 + y1) / 2, top / 2)
-    return Box((x1 - x0, y1 - y0, top), at=Pose(centre))
 
 
 def read_stage(path: Path, model: Model | None = None) -> Stage:

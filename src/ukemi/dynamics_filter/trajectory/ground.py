@@ -8,6 +8,8 @@ from ukemi.contact.terrain import Ground, HeightField, Solids, Terrain, pieces
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.shapes import Box
+from ukemi.motion.footfalls import Footed, point_velocities, sole_points
+from ukemi.motion.trajectory import low_pass
 
 #: A point this far below a box's top is beside the box, not in it [m].
 DEEPEST = 0.15
@@ -39,6 +41,27 @@ class GroundUnder:
         if any(np.any(v != self.velocity) for v in speeds):
             raise InvalidInputError("terrain: expected one velocity of all pieces: the filter knows one belt")
 
+    @property
+    def level(self) -> bool:
+        """Whether it is the plane z = 0 alone."""
+        plain = len(self.planes) == 1 and not self.fields and not self.boxes
+        return plain and bool(np.asarray(self.planes[0].normal)[2] > 1 - 1e-12) and self.planes[0].height == 0
+
+    def heights(self, xy: Array) -> Array:
+        """z of the ground under places (..., 2)."""
+        top = np.full(xy.shape[:-1], -np.inf)
+        for plane in self.planes:
+            n = np.asarray(plane.normal)
+            top = np.maximum(top, (plane.height - xy[..., 0] * n[0] - xy[..., 1] * n[1]) / n[2])
+        for field in self.fields:
+            top = np.maximum(top, _field_under(field, xy)[0])
+        for box in self.boxes:
+            position, half = np.asarray(box.at.position), 0.5 * np.asarray(box.size)
+            at = (xy - position[:2]) @ np.asarray(box.at.R)[:2, :2]
+            over = (np.abs(at) <= half[:2]).all(axis=-1)
+            top = np.where(over, np.maximum(top, position[2] + half[2]), top)
+        return top
+
     def look(self, points: Array) -> tuple[Array, Array]:
         """Heights above the ground along its normal (...) [m] and normals (..., 3), under points (..., 3)."""
         above = np.full(points.shape[:-1], np.inf)
@@ -62,6 +85,29 @@ class GroundUnder:
         mine = height < above
         above[mine] = height[mine]
         normals[mine] = np.broadcast_to(normal, normals.shape)[mine]
+
+
+#: Sole points slower than this stand [m/s]; the body's way over uneven ground is cut off here [Hz].
+STANDS, SETTLE = 0.3, 1.5
+
+
+def made_on(ground: GroundUnder, figure: Footed, q: Array, fps: float) -> bool:
+    """Whether a motion q (frames, nq) was made on this ground: its standing feet are at one height above it, and not at
+    one height above a level floor."""
+    feet = sole_points(figure.model, list(figure.soles.values()), q)
+    slow = np.linalg.norm(point_velocities(feet, fps), axis=-1) < STANDS
+    if not slow.any():
+        return False
+    z, under = feet[slow][:, 2], ground.heights(feet[slow][:, :2])
+    over_level, over_ground = (float(np.subtract(*np.percentile(h, (90, 10)))) for h in (z, z - under))
+    return over_ground < over_level
+
+
+def brought_to(ground: GroundUnder, q: Array, fps: float) -> Array:
+    """A motion made on a level floor, with the body's height over this ground instead ([DF03] Fig. 10)."""
+    out = np.array(q)
+    out[:, 2] += low_pass(ground.heights(q[:, :2]), fps, SETTLE)
+    return out
 
 
 def _field_under(field: HeightField, points: Array) -> tuple[Array, Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,18 @@ class ContactPoints:
 
     def __len__(self) -> int:
         return len(self.links)
+
+    @cached_property
+    def groups(self) -> tuple[str, ...]:
+        """(np,): the part of the body that each point counts as; toes count as their foot."""
+        names = []
+        for index, sole in zip(self.links, self.sole, strict=True):
+            link = self.model.links[index]
+            feet = {int(i) for i in self.links[self.sole]}
+            while sole and link.parent is not None and link.parent.index in feet:
+                link = link.parent
+            names.append(link.name)
+        return tuple(names)
 
     def places(self, q: Array, normals: Array) -> Array:
         """(n, np, 3) in link coordinates: of a ball, the material point that faces the ground with these normals."""

@@ -37,6 +37,7 @@ class Problem:
     reference: ReferenceMotion
     knots: Knots
     leg: float
+    strength: float = 1.0
     core: _core.Trajectory = field(init=False)
 
     def __post_init__(self) -> None:
@@ -78,7 +79,7 @@ def make_problem(
     interval = float(times[1] - times[0]) if len(times) > 1 else settings.step * tau
     knots = Knots.of_frames(len(times), interval, settings.step * tau)
     reference = reference_of(model, q, times, knots, settings.cutoff / tau, leg)
-    pads = hand_pads(model, q, 1 / interval, lambda xy: -ground.look(np.append(xy, np.zeros((*xy.shape[:-1], 1)), -1))[0])
+    pads = hand_pads(model, q, 1 / interval, None if ground.level else ground.heights)
     points = contact_points(model, soles, leg, pads)
     return Problem(model, settings, ground, points, reference, knots, leg)
 

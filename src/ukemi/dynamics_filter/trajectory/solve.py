@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 from ukemi.dynamics_filter.trajectory.problem import Problem
 from ukemi.dynamics_filter.trajectory.window import RESIDUAL, Iteration, State, Window
@@ -53,9 +54,10 @@ def solve(problem: Problem, frame_times: Array, bar: Callable[[float], None] | N
         window = Window(problem, solution.state, first, last, shared if k else 0)
         solution.trace.append(window.trace)
         try:
-            for share in window.run():
-                if bar is not None:
-                    bar((k + share) / len(parts))
+            with threadpool_limits(1):  # blocks are small: threads would wait for each other
+                for share in window.run():
+                    if bar is not None:
+                        bar((k + share) / len(parts))
         except KeyboardInterrupt:
             solution.interrupted = True
             break

@@ -299,10 +299,9 @@ class Window:
 
     def _damp(self, rise: Array) -> None:
         """Where the merit rose, the next step's accelerations are held: a trust region of every sample's own."""
-        worst = rise > 0.1 * rise.max()
-        for k in range(1, NEIGHBOURS + 1):
-            worst[k:] |= worst[:-k] & (rise[:-k] > 0)
-        worst = np.convolve(worst, np.ones(2 * NEIGHBOURS + 1), mode="same") > 0
+        from scipy.ndimage import binary_dilation
+
+        worst = binary_dilation(rise > 0.1 * rise.max(), iterations=NEIGHBOURS)
         self.damping[worst] = np.clip(10 * self.damping[worst], *DAMPING)
 
     def _newton(self, band: Array, gradient: Array) -> Array:
@@ -357,6 +356,8 @@ class Window:
         likely = np.where(self.cost > 0, np.minimum(self.cost, UNSURE * p.settings.force), UNSURE * p.settings.force)
         self.cost = np.where(self.on, likely / np.maximum(self.inside, 1e-2), -1.0)
         looked, tolerance = False, STEP[0]
+        if p.strength < 1:  # a fixed price of what the root lacks instead of multipliers
+            self.stiffness[:] = STIFFNESS[0] * max(p.strength / (1 - p.strength), 1e-6)
         for k in range(FIT):
             share = min(k / SETTLE, 1.0)
             self._lower_barrier(share)
@@ -364,6 +365,8 @@ class Window:
             yield now
             if share < 1.0 or now.step > tolerance:
                 continue
+            if p.strength < 1:
+                break
             if not looked:
                 looked = True
                 if self._look_for_supports():
