@@ -12,6 +12,8 @@ UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254, "foot": 0.3048, "cmu
 #: The longest way from the root to a tip, along the bones, of an adult: 1.1 to 1.4 m on the skeletons seen (legs with
 #: toes, or spine and arm with fingers).
 LONGEST_WAY = 1.25
+#: Nobody moves faster [m/s]; a body that does, and goes so far within a frame [m], was put elsewhere.
+FASTEST, JUMP = 20.0, 0.3
 
 
 def guess_unit(clip: Clip) -> float:
@@ -72,11 +74,15 @@ def whole_fps(frame_time: float, decimals: int) -> float:
 def added_rest_pose(clip: Clip) -> bool:
     """Whether frame 0 is a pose that a converter put before the motion.
 
-    Either it is written in whole degrees where the motion is not, or the body jumps out of it: the joints turn by more
-    than 5 degrees on average to the next frame, and five times more than between any two others.
+    Either it is written in whole degrees where the motion is not, or the body jumps out of it: it moves farther to the
+    next frame than anybody can, or the joints turn by more than 5 degrees on average, and five times more than between
+    any two others.
     """
     if len(clip) < 3:
         return False
+    ways = np.linalg.norm(np.diff(clip.positions[:, body_root(clip)], axis=0), axis=1)
+    if ways[0] > max(FASTEST / clip.fps, 5 * float(np.median(ways))) and ways[0] > JUMP:
+        return True
     if clip.raw is not None:
         turns = [n.endswith("rotation") for names in clip.layout.channels for n in names]
         whole = (clip.raw[:2, turns] == np.round(clip.raw[:2, turns])).mean(axis=1)

@@ -36,9 +36,10 @@ SEEK, FIT, SETTLE = 10, 40, 4
 #: Residual [body weights] at which the solve ends; steps [rad, l] below which multipliers are updated, from and to.
 RESIDUAL, STEP = 2e-7, (5e-3, 1e-4)
 LONGEST_STEP = 0.3
-#: Tries of one step; damping of accelerations, from and to, times that of the distance; its decay; its width in samples.
+#: Tries of one step; damping of accelerations, from and to, times their price, and what share of it damps everything
+#: else, times the diagonal of the matrix; its decay; its width in samples.
 TRIALS = 6
-DAMPING = (1.0, 1e6)
+DAMPING, STIFF_SHARE = (1.0, 1e6), 1e-3
 RELAX = 0.2
 NEIGHBOURS = 2
 #: Offence below which a point touches and stands; unlikelihood below which a force makes a contact.
@@ -152,8 +153,7 @@ class Window:
         """Band of c' Q c: distances, rates and accelerations, the last by the inertia matrix of the reference."""
         p, s = self.problem, self.samples
         q, v, a = p.reference.at(p.times[s])
-        middle = mass_matrix(p.model, q[len(q) // 2])
-        self.masses = np.diag(middle) * p.inertia
+        self.masses = np.diag(mass_matrix(p.model, q[len(q) // 2])) * p.inertia
         n, ones = len(q), np.ones((len(q), 1))
         rows = self._rows(q)
         rows |= {
@@ -272,6 +272,12 @@ class Window:
             if then.merit <= now.merit + 1e-9 * abs(now.merit):
                 break
             self._damp(then.local - now.local)
+        else:  # nothing is better than what there is: the next step begins with this damping
+            self.damping /= RELAX
+            residual = float(np.abs(now.solved["residual"][~st.supported[s]]).max(initial=0.0))
+            self.last = now
+            self.trace.append(Iteration(stage, residual, longest, now.merit, TRIALS))
+            return self.trace[-1]
         st.q[s], st.v[s], st.a[s] = moved
         st.c[b] = c + share * x
         faded = share * x[-1] * self.fade
@@ -298,7 +304,7 @@ class Window:
                 z[part] = new
 
     def _damp(self, rise: Array) -> None:
-        """Where the merit rose, the next step's accelerations are held: a trust region of every sample's own."""
+        """Where the merit rose the next step is damped (Levenberg, Marquardt): every sample has its own trust region."""
         from scipy.ndimage import binary_dilation
 
         worst = binary_dilation(rise > 0.1 * rise.max(), iterations=NEIGHBOURS)
@@ -309,13 +315,12 @@ class Window:
 
         band, gradient = band.copy(), gradient.copy()
         nv, some = self.problem.model.nv, np.flatnonzero(self.damping > DAMPING[0] / 100)
-        if len(some):
-            coordinates = np.arange(nv)
-            for m in range(3):
-                for t in range(m, 3):
-                    weight = self.damping[some] * self.basis[some, 2, m] * self.basis[some, 2, t]
-                    rows = (self.first[some] + m)[:, None] * nv + coordinates
-                    band[rows, (t - m) * nv] += weight[:, None] * self.masses
+        for m in range(3):
+            blocks = (self.first[some] + m)[:, None] * nv + np.arange(nv)
+            band[blocks, 0] *= 1 + STIFF_SHARE * self.damping[some, None]
+            for t in range(m, 3):
+                weight = self.damping[some] * self.basis[some, 2, m] * self.basis[some, 2, t]
+                band[blocks, (t - m) * nv] += weight[:, None] * self.masses
         if self.pinned:
             held = 3 * nv
             band[:held, 0] *= 1e12
