@@ -59,7 +59,7 @@ public:
         const Array W("wrench", wrench.ptr());
         const npy_intp n = W.ndim() == 2 ? W.dim(0) : -1, np = model_.np;
         const Array w = numbers("wrench", wrench, {n, 6}), r = numbers("arm", arm, {n, np, 3}), N = numbers("normal", normal, {n, np, 3}), c = numbers("cost", cost, {n, np}), p = numbers("price", price, {n, np});
-        const Array t = numbers("target", target, {n, np, 3}), l = numbers("line", line, {n, np, 3}), y = numbers("multiplier", multiplier, {n, 6}), d = numbers("stiffness", stiffness, {n}), s = numbers("settings", settings, {4});
+        const Array t = numbers("target", target, {n, np, 3}), l = numbers("line", line, {n, np, 3}), y = numbers("multiplier", multiplier, {n, 6}), d = numbers("stiffness", stiffness, {n, 6}), s = numbers("settings", settings, {4});
         ForceProblem f{};
         f.n = static_cast<int>(n), f.np = static_cast<int>(np);
         f.wrench = w.data(), f.arm = r.data(), f.normal = N.data(), f.cost = c.data(), f.price = p.data(), f.target = t.data(), f.line = l.data(), f.multiplier = y.data();

@@ -1,8 +1,8 @@
 // Contact forces of one sample by a primal-dual interior-point method (Mehrotra's predictor and corrector).
 //
-// min 1/2 l'R l + p'l + 1/2 ws |w + y/ws - G l|^2,  l >= 0. R is block-diagonal (4 x 4 per point), G has six rows, so that with
+// min 1/2 l'R l + p'l + 1/2 ws (w + y/ws - G l)^2,  l >= 0, ws diagonal. R is block-diagonal (4 x 4 per point), G has six rows, so that with
 // s = ws (w - G l) + y a Newton step costs one 6 x 6 system:
-//   D = R + Z/L,  (G D^-1 G' + 1/ws) ds = eta + G D^-1 rho,  dl = D^-1 (G' ds - rho).
+//   D = R + Z/L,  (G D^-1 G' + ws^-1) ds = eta + G D^-1 rho,  dl = D^-1 (G' ds - rho).
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -53,9 +53,9 @@ struct LivePoint {
 };
 
 /// Fills what the step needs from (l, z, s): D's factor, D^-1 G', and the 6 x 6 matrix with its factor.
-inline bool force_system(LivePoint* live, int count, double ws, double* S) {
+inline bool force_system(LivePoint* live, int count, const double* ws, double* S) {
     std::fill(S, S + 36, 0.0);
-    for (int i = 0; i < 6; ++i) S[7 * i] = 1 / ws;
+    for (int i = 0; i < 6; ++i) S[7 * i] = 1 / ws[i];
     for (int c = 0; c < count; ++c) {
         LivePoint& x = live[c];
         for (int i = 0; i < 16; ++i) x.D[i] = x.R[i];
@@ -119,7 +119,7 @@ inline void force_direction(LivePoint* live, int count, const double* factor, co
 /// Solves sample k of the problem; the result is written into the problem's arrays.
 inline void solve_forces(const ForceProblem& f, int k, LivePoint* live) {
     const int np = f.np;
-    const double ws = f.stiffness[k];
+    const double* ws = f.stiffness + 6 * k;
     int count = 0;
     for (int i = 0; i < np; ++i) {
         const std::size_t at = static_cast<std::size_t>(k) * static_cast<std::size_t>(np) + static_cast<std::size_t>(i);
@@ -162,12 +162,12 @@ inline void solve_forces(const ForceProblem& f, int k, LivePoint* live) {
                 for (int e = 0; e < 4; ++e) r[i] -= live[c].G[4 * i + e] * live[c].l[e];
     };
     residual(eta);
-    for (int i = 0; i < 6; ++i) s[i] = ws * eta[i] + y[i];
+    for (int i = 0; i < 6; ++i) s[i] = ws[i] * eta[i] + y[i];
     int steps = 0;
     for (; count && steps < force_steps; ++steps) {
         residual(eta);
         double off = 0, gap = 0, lack = 0;
-        for (int i = 0; i < 6; ++i) eta[i] += (y[i] - s[i]) / ws, lack = std::max(lack, std::fabs(eta[i]));
+        for (int i = 0; i < 6; ++i) eta[i] += (y[i] - s[i]) / ws[i], lack = std::max(lack, std::fabs(eta[i]));
         for (int c = 0; c < count; ++c) {
             const LivePoint& x = live[c];
             for (int e = 0; e < 4; ++e) {
@@ -215,8 +215,8 @@ inline void solve_forces(const ForceProblem& f, int k, LivePoint* live) {
     residual(r);
     double value = 0;
     for (int i = 0; i < 6; ++i) {
-        pull[i] = ws * r[i] + y[i];
-        value += pull[i] * pull[i] / (2 * ws);
+        pull[i] = ws[i] * r[i] + y[i];
+        value += pull[i] * pull[i] / (2 * ws[i]);
     }
     for (int c = 0; c < count; ++c) {
         const LivePoint& x = live[c];

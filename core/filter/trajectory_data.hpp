@@ -28,7 +28,7 @@ struct TrajectoryKinematics {
     double *point, *velocity;    ///< (n, np, 3) in the world [m], [m/s]
 };
 
-/// The force problem of every sample: min 1/2 l'R l + p'l + 1/2 ws |w + y/ws - G l|^2 - barrier sum log l, l >= 0, where
+/// The force problem of every sample: min 1/2 l'R l + p'l + 1/2 ws (w + y/ws - G l)^2 - barrier sum log l, l >= 0, where
 /// f = sum l_e (n + mu t_e) over four edges of the friction pyramid.
 struct ForceProblem {
     int n, np;
@@ -39,7 +39,7 @@ struct ForceProblem {
     const double* price;         ///< (n, np) linear price of the normal force [1/BW]
     const double* target;        ///< (n, np, 3) what f is drawn to, besides [BW]
     const double* line;          ///< (n, np, 3) direction of the leg, scaled so that its normal component is 1
-    const double* stiffness;     ///< (n) ws, weight of what the root equations lack [1/unit^2]
+    const double* stiffness;     ///< (n, 6) ws, weights of what the root equations lack [1/unit^2]
     double line_weight, rate_weight;
     double mu, barrier;
     double arm_unit;             ///< moment unit over force unit [m]

@@ -28,7 +28,8 @@ class TrajectorySettings:
     bears: share of body weight above which a point is in contact. fill, shortest: gaps in a contact that are closed,
     contacts that are dropped [tau].
     support: leftover wrench above which something else than the ground must hold the body [BW]; support_price: leftover that
-    costs as much as a standard deviation [BW].
+    costs as much as a standard deviation [BW]; doubt: leftover above which that is so where the ground alone would move
+    the centre of mass farther than ``far`` [BW, l].
     """
 
     step: float = 1 / 36
@@ -56,6 +57,8 @@ class TrajectorySettings:
     shortest: float = 0.17
     support: float = 0.3
     support_price: float = 0.18
+    doubt: float = 0.1
+    far: float = 0.045
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

@@ -30,7 +30,8 @@ class Solution:
 
     @property
     def converged(self) -> bool:
-        return bool(self.trace) and all(rows[-1].residual < RESIDUAL for rows in self.trace if rows)
+        size = np.abs(self.state.residual[~self.state.supported]).max(initial=0.0)
+        return not self.interrupted and bool(size < RESIDUAL)
 
 
 def windows(intervals: int, length: int, shared: int) -> list[tuple[int, int]]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukemi.dynamics.forward import mass_matrix
+from ukemi.dynamics.kinematics import center_of_mass
 from ukemi.dynamics_filter.trajectory.contacts import (
     DEAREST,
     Schedule,
@@ -31,16 +32,26 @@ from ukemi.model.arrays import Array
 STIFFNESS, STIFFER = (1e3, 1e6), 5.0
 #: Barrier of the forces' bounds, from and to.
 BARRIER = (1e-3, 1e-4)
-#: Iterations while contacts are sought, at most while the motion is fitted, and those in which the barrier falls.
-SEEK, FIT, SETTLE = 10, 40, 4
+#: Iterations while contacts are sought, at most while the motion is fitted, those in which the barrier falls, and at most
+#: around what is not settled then.
+SEEK, FIT, SETTLE, REPAIR = 10, 25, 4, 60
+#: Share of the samples that have settled, or iterations, after which supports are looked for. Reach of a step [tau].
+MOSTLY, LOOK, NEAR = 0.9, 12, 0.5
+#: Room around what is not settled that is solved again [tau]. Factor that holds a coefficient where it is.
+ROOM, HELD = 1.5, 1e12
 #: Residual [body weights] at which the solve ends; steps [rad, l] below which multipliers are updated, from and to.
 RESIDUAL, STEP = 2e-7, (5e-3, 1e-4)
 LONGEST_STEP = 0.3
+#: Seats, steps and hands of others bear upwards, near the body's middle: how many times dearer horizontal forces and
+#: moments are than vertical forces.
+SUPPORT_SIDEWAYS, SUPPORT_MOMENT = 10.0, 30.0
+#: What is left over below this is held well enough [body weights]: `ukemi.dynamics_filter.quality.LEFTOVER`.
+HOLDS = 0.02
 #: Tries of one step; damping of accelerations, from and to, times their price, and what share of it damps everything
 #: else, times the diagonal of the matrix; its decay; its width in samples.
 TRIALS = 6
-DAMPING, STIFF_SHARE = (1.0, 1e6), 1e-3
-RELAX = 0.2
+DAMPING, STIFF_SHARE = (1.0, 1e6), 1e-4
+RELAX = 0.1
 NEIGHBOURS = 2
 #: Offence below which a point touches and stands; unlikelihood below which a force makes a contact.
 TOUCHES, LIKELY = 16.0, 1.0
@@ -140,11 +151,13 @@ class Window:
         self.last: Terms | None = None
         self.barrier = 0.0
         self.kappa = 0.0
-        self.stiffness = np.full(n, STIFFNESS[0])
+        self.fresh, self.looked, self.ended = True, False, False
+        self.leftover: Array | None = None
+        self.stiffness = np.full((n, 6), STIFFNESS[0])
         self.on: Schedule | None = None
         self.cost = np.zeros((n, len(problem.points)))
         self.quadratic = self._distance_cost()
-        self.damping = np.zeros(n)
+        self.damping, self.moved, self.tolerance = np.zeros(n), np.full(n, np.inf), np.full(n, STEP[0])
         self.zero_points = np.zeros((n, len(problem.points), 3))
         self.lines = self.zero_points
 
@@ -276,6 +289,7 @@ class Window:
             self.damping /= RELAX
             residual = float(np.abs(now.solved["residual"][~st.supported[s]]).max(initial=0.0))
             self.last = now
+            self.moved = self._movement(x)
             self.trace.append(Iteration(stage, residual, longest, now.merit, TRIALS))
             return self.trace[-1]
         st.q[s], st.v[s], st.a[s] = moved
@@ -290,6 +304,7 @@ class Window:
         st.force[s], st.residual[s] = then.solved["force"], then.solved["residual"]
         residual = float(np.abs(then.solved["residual"][~st.supported[s]]).max(initial=0.0))
         self.last = then
+        self.moved = self._movement(x)
         self.trace.append(Iteration(stage, residual, longest, then.merit, trial))
         return self.trace[-1]
 
@@ -302,6 +317,16 @@ class Window:
             self.problem.core.retract(*map(np.ascontiguousarray, evaluate(x, first, basis)), *moved)
             for z, new in zip(states, moved, strict=True):
                 z[part] = new
+
+    def _movement(self, x: Array) -> Array:
+        """(n,): the longest part of a step in the neighbourhood of every sample."""
+        from scipy.ndimage import maximum_filter1d
+
+        size = np.abs(x).max(axis=1)
+        near = size[self.first[:, None] + np.arange(self.basis.shape[2])].max(axis=1)
+        width = 2 * max(round(NEAR * self.problem.tau / self.problem.knots.step), 1) + 1
+        out: Array = maximum_filter1d(near, width)
+        return out
 
     def _damp(self, rise: Array) -> None:
         """Where the merit rose the next step is damped (Levenberg, Marquardt): every sample has its own trust region."""
@@ -321,10 +346,13 @@ class Window:
             for t in range(m, 3):
                 weight = self.damping[some] * self.basis[some, 2, m] * self.basis[some, 2, t]
                 band[blocks, (t - m) * nv] += weight[:, None] * self.masses
+        held = 3 * nv
         if self.pinned:
-            held = 3 * nv
-            band[:held, 0] *= 1e12
+            band[:held, 0] *= HELD
             gradient[:held] = 0.0
+        if self.ended:
+            band[-held:, 0] *= HELD
+            gradient[-held:] = 0.0
         out: Array = solveh_banded(band.T, -gradient, lower=True, overwrite_ab=True, check_finite=False)
         return out
 
@@ -334,7 +362,7 @@ class Window:
         for k, _ in enumerate(self.seek()):
             yield 0.3 * (k + 1) / SEEK
         for k, _ in enumerate(self.fit()):
-            yield 0.3 + 0.7 * (k + 1) / FIT
+            yield 0.3 + 0.7 * min((k + 1) / (2 * FIT), 0.99)
         yield 1.0
 
     def seek(self) -> Iterator[Iteration]:
@@ -360,26 +388,62 @@ class Window:
         self.state.on[s], self.state.inside[s] = self.on, self.inside
         likely = np.where(self.cost > 0, np.minimum(self.cost, UNSURE * p.settings.force), UNSURE * p.settings.force)
         self.cost = np.where(self.on, likely / np.maximum(self.inside, 1e-2), -1.0)
-        looked, tolerance = False, STEP[0]
         if p.strength < 1:  # a fixed price of what the root lacks instead of multipliers
             self.stiffness[:] = STIFFNESS[0] * max(p.strength / (1 - p.strength), 1e-6)
-        for k in range(FIT):
-            share = min(k / SETTLE, 1.0)
+        yield from self._converge(FIT)
+        if p.strength < 1:
+            return
+        if self._look_again():
+            yield from self._converge(FIT)
+        for first, last in self._unsettled():
+            part = self._part(first, last)
+            yield from part._converge(REPAIR)
+            self.trace += part.trace
+
+    def _converge(self, limit: int) -> Iterator[Iteration]:
+        """Steps with these contacts; multipliers move whenever the motion has settled."""
+        p = self.problem
+        for k in range(limit):
+            share = min(k / SETTLE, 1.0) if self.fresh else 1.0
             self._lower_barrier(share)
-            now = self.step("fit")
+            now = self.step("fit" if self.fresh else "repair")
             yield now
-            if share < 1.0 or now.step > tolerance:
+            if share < 1.0:
                 continue
-            if p.strength < 1:
+            calm = self.moved < self.tolerance
+            if (p.strength < 1 and calm.all()) or (p.strength == 1 and now.residual < RESIDUAL):
                 break
-            if not looked:
-                looked = True
+            if self.fresh and not self.looked and (calm.mean() > MOSTLY or k >= LOOK):
+                self.looked = True
                 if self._look_for_supports():
                     continue
-            if now.residual < RESIDUAL:
-                break
-            self._update_multipliers()
-            tolerance = max(0.3 * tolerance, STEP[1])
+            if p.strength == 1 and (self.looked or not self.fresh):
+                self._update_multipliers(calm)
+
+    def _unsettled(self) -> list[tuple[int, int]]:
+        """Intervals around the samples that the root equations do not hold in yet."""
+        from scipy.ndimage import binary_dilation, find_objects, label
+
+        free = ~self.state.supported[self.samples]
+        bad = free & (np.abs(self.state.residual[self.samples]).max(axis=1) > RESIDUAL)
+        wide = binary_dilation(bad, iterations=max(round(ROOM * self.problem.tau / self.problem.knots.step), 4))
+        runs = [part[0] for part in find_objects(label(wide)[0])]
+        return [(run.start, run.stop - 1) for run in runs if run.stop - run.start > 8]
+
+    def _part(self, first: int, last: int) -> Window:
+        """Some intervals of this window, as far as they are solved; what stands before and behind them is kept."""
+        start = self.samples.start
+        part = Window(self.problem, self.state, start + first, start + last, 1)
+        rows = slice(first, last + 1)
+        assert self.on is not None
+        part.fresh, part.ended = False, start + last < self.problem.knots.intervals
+        part.pinned = start + first > 0
+        part.on, part.inside = self.on[rows], self.inside[rows]
+        part.cost, part.lines, part.barrier = self.cost[rows], self.lines[rows], self.barrier
+        part.multiplier, part.stiffness = self.multiplier[rows].copy(), self.stiffness[rows].copy()
+        part.tolerance = self.tolerance[rows].copy()
+        part.lam, part.dual = self.lam[rows].copy(), self.dual[rows].copy()
+        return part
 
     def _lower_barrier(self, share: float) -> None:
         barrier = BARRIER[0] * (BARRIER[1] / BARRIER[0]) ** share
@@ -400,22 +464,61 @@ class Window:
             on[: self.shared // 2], inside[: self.shared // 2] = self.state.on[kept], self.state.inside[kept]
         return on, inside
 
-    def _update_multipliers(self) -> None:
-        free = ~self.state.supported[self.samples]
+    def _update_multipliers(self, calm: NDArray[np.bool_]) -> None:
+        """Where the motion has settled, and the root still lacks something."""
         residual = self.state.residual[self.samples]
-        self.multiplier[free] += self.stiffness[free, None] * residual[free]
-        self.stiffness[free] = np.minimum(self.stiffness[free] * STIFFER, STIFFNESS[1])
-        self.last = None
+        some = calm & ~self.state.supported[self.samples] & (np.abs(residual).max(axis=1) > 0.1 * RESIDUAL)
+        if some.any():
+            self.multiplier[some] += self.stiffness[some] * residual[some]
+            self.stiffness[some] = np.minimum(self.stiffness[some] * STIFFER, STIFFNESS[1])
+            self.tolerance[some] = np.maximum(0.3 * self.tolerance[some], STEP[1])
+            self.last = None
 
     def _look_for_supports(self) -> bool:
         """Where the floor cannot explain the motion by far, something else holds it: there a leftover wrench is let be,
         at the price of a force, instead of being distorted away."""
+        p = self.problem
+        self.leftover = np.linalg.norm(self.state.residual[self.samples], axis=1)
+        return self._support(self._runs(p.settings.support))
+
+    def _look_again(self) -> bool:
+        """Where the floor alone asks for a motion far from the input, or for more than there is, and something was left
+        over from the beginning."""
+        from scipy.ndimage import uniform_filter1d
+
         p, s = self.problem, self.samples
-        size = np.linalg.norm(self.state.residual[s], axis=1)
-        high = p.settings.support
-        found = sustained(size, high, high / 3, p.settings.shortest * p.tau, p.knots.step)
-        self.state.supported[s] = found
-        self.stiffness[found] = 1 / p.settings.support_price**2
-        if found.any():
-            self.last = None
-        return bool(found.any())
+        if self.leftover is None:
+            return False
+        com = center_of_mass(p.model, self.state.q[s]) - center_of_mass(p.model, p.reference.at(p.times[s])[0])
+        com[:, 2] -= com[:, 2].mean()
+        width = max(round(p.tau / p.knots.step), 1)
+        far = np.sqrt(uniform_filter1d((com**2).sum(axis=1), width)) > p.settings.far * p.leg
+        far |= np.abs(self.state.residual[s]).max(axis=1) > HOLDS
+        found = self._runs(p.settings.doubt)
+        assert self.on is not None
+        for first, last in _true_runs(found):
+            flies = not self.on[first:last].any(axis=1).all()  # in the air nothing holds a body
+            if flies or not far[first:last].any():
+                found[first:last] = False
+        return self._support(found & ~self.state.supported[s])
+
+    def _runs(self, high: float) -> NDArray[np.bool_]:
+        p = self.problem
+        assert self.leftover is not None
+        return sustained(self.leftover, high, high / 3, p.settings.shortest * p.tau, p.knots.step)
+
+    def _support(self, found: NDArray[np.bool_]) -> bool:
+        if not found.any():
+            return False
+        self.state.supported[self.samples] |= found
+        price = 1 / self.problem.settings.support_price**2
+        self.stiffness[found] = price * np.array([*[SUPPORT_SIDEWAYS] * 2, 1.0, *[SUPPORT_MOMENT] * 3])
+        self.multiplier[found] = 0.0
+        self.last = None
+        return True
+
+
+def _true_runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """First and one past the last of every run."""
+    changes = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
+    return [(int(a), int(b)) for a, b in changes.reshape(-1, 2)]
