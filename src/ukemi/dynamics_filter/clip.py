@@ -98,6 +98,8 @@ def filter_motion(
             own = parts if model is None else None
             person = figure_from_clip(still, mass, height, sex=sex, parts=own, ground=under)
             figure, q = _body(person, model, parts)
+        elif ground.boxes:
+            q = _on_steps(terrain, figure, q, clip.fps)
         else:
             q = brought_to(ground, q, clip.fps)
     _check_upright(figure.model, q)
@@ -128,6 +130,15 @@ def _body(person: ClipFigure, model: Model | None, parts: Mapping[str, str] | No
         warnings.warn(f"filter_motion: {model.name!r}: {what}", UkemiWarning, stacklevel=3)
     moved = retarget(person, model, parts)
     return moved, np.array(moved.q)
+
+
+def _on_steps(terrain: Terrain, figure: Footed, q: Array, fps: float) -> Array:
+    """A motion made on a level floor, with footholds on boxes ([DF03] Fig. 10)."""
+    from ukemi.dynamics_filter.floor import as_ground
+    from ukemi.dynamics_filter.prepare import make_reference
+
+    moved = make_reference(figure, q, fps, 1 / fps, as_ground(terrain)).q
+    return moved[np.minimum(np.arange(len(q)), len(moved) - 1)]
 
 
 def _check_upright(model: Model, q: Array) -> None:

@@ -11,9 +11,6 @@ from ukemi.model.shapes import Box
 from ukemi.motion.footfalls import Footed, point_velocities, sole_points
 from ukemi.motion.trajectory import low_pass
 
-#: A point this far below a box's top is beside the box, not in it [m].
-DEEPEST = 0.15
-
 
 class GroundUnder:
     """Planes, tops of boxes and height fields. friction: of all of it; velocity (3,): of a belt [m/s]."""
@@ -74,10 +71,22 @@ class GroundUnder:
             z, n = _field_under(field, points)
             self._nearer(above, normals, (points[..., 2] - z) * n[..., 2], n)
         for box in self.boxes:
-            at = (points - np.asarray(box.at.position)) @ np.asarray(box.at.R)
-            half = 0.5 * np.asarray(box.size)
-            over = (np.abs(at[..., :2]) <= half[:2]).all(axis=-1) & (at[..., 2] - half[2] > -DEEPEST)
-            self._nearer(above, normals, np.where(over, at[..., 2] - half[2], np.inf), np.array((0.0, 0.0, 1.0)))
+            R, half = np.asarray(box.at.R), 0.5 * np.asarray(box.size)
+            at = (points - np.asarray(box.at.position)) @ R
+            beside = half[:2] - np.abs(at[..., :2])  # how far inside of each pair of sides
+            over = (beside >= 0).all(axis=-1)
+            height = at[..., 2] - half[2]
+            self._nearer(above, normals, np.where(over & (height >= 0), height, np.inf), np.array((0.0, 0.0, 1.0)))
+            # inside, the nearest face is the way out: the top, or a side of a step that a foot runs into
+            inside = over & (height < 0) & (at[..., 2] > -half[2])
+            depths = np.concatenate([beside, -height[..., None]], axis=-1)
+            face = depths.argmin(axis=-1)
+            out = np.zeros_like(at)
+            np.put_along_axis(out, face[..., None], 1.0, axis=-1)
+            out[..., :2] *= np.sign(at[..., :2])
+            depth = np.take_along_axis(depths, face[..., None], axis=-1)[..., 0]
+            above[inside] = -depth[inside]
+            normals[inside] = (out @ R.T)[inside]
         return above, normals
 
     @staticmethod
