@@ -233,6 +233,43 @@ class Filter:
     @property
     def active_limits(self) -> int: ...
 
+class Trajectory:
+    def __init__(
+        self, tree: Tree, links: Sequence[int], gravity: ArrayLike | None, force_unit: float, moment_unit: float
+    ) -> None: ...
+    def kinematics(
+        self, q: ArrayLike, v: ArrayLike, a: ArrayLike, place: ArrayLike
+    ) -> tuple[_Array, _Array, _Array]: ...
+    def forces(
+        self,
+        wrench: ArrayLike,
+        arm: ArrayLike,
+        normal: ArrayLike,
+        cost: ArrayLike,
+        price: ArrayLike,
+        target: ArrayLike,
+        line: ArrayLike,
+        multiplier: ArrayLike,
+        stiffness: ArrayLike,
+        lambda_: _Array,
+        dual: _Array,
+        settings: ArrayLike,
+    ) -> dict[str, Any]: ...
+    def assemble(
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        a: ArrayLike,
+        place: ArrayLike,
+        knots: int,
+        first: Sequence[int],
+        basis: ArrayLike,
+        rows: dict[str, Any],
+    ) -> tuple[_Array, _Array]: ...
+    def retract(
+        self, x: ArrayLike, x1: ArrayLike, x2: ArrayLike, q: _Array, v: _Array | None, a: _Array | None
+    ) -> None: ...
+
 def centroidal_plan(
     start: ArrayLike,
     h: ArrayLike,

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.model.readers.urdf_texts import link, written
 from typer.testing import CliRunner
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 import ukemi as uk
 from ukemi.cli import app
 from ukemi.cli.figures import open_model
+from ukemi.cli.filter import read_contacts
 from ukemi.motion.synthesis import walk
 
 KEYS = {
@@ -51,46 +53,94 @@ def test_filter_writes_everything_and_prints_one_object(short_walk: Path, tmp_pa
         assert (tmp_path / "out" / name).stat().st_size > 0
     page = (tmp_path / "out" / "report.html").read_text()
     assert "http" not in page  # everything is in the page
-    assert page.count("data:image/png") == 7
-    assert len(uk.read_motion(tmp_path / "out" / "motion.bvh").time) > 60
+    assert page.count("data:image/png") == 8
+    assert len(uk.read_motion(tmp_path / "out" / "motion.bvh")) == len(uk.read_motion(short_walk))
+    assert summary["verdict"] == "feasible"
+    assert not summary["fell"]
 
 
-@pytest.mark.parametrize(("where", "left"), [("_with_bar", ["reference.bvh"]), ("figure_from_clip", [])])
-def test_ctrl_c_before_the_first_step_says_what_is_left(
-    short_walk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, left: list[str]
+def test_ctrl_c_before_the_solve_says_what_is_left(
+    short_walk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stop(*_: object) -> None:
+    def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"ukemi.dynamics_filter.clip.{where}", stop)
+    monkeypatch.setattr("ukemi.dynamics_filter.clip.figure_from_clip", stop)
     out = tmp_path / "out"
     done = CliRunner().invoke(app, ["filter", str(short_walk), "--out", str(out)])
     assert done.exit_code == 130
     assert "nothing was filtered" in done.stderr
-    assert [path.name for path in out.glob("*")] == left
-    for name in left:
-        assert len(uk.read_motion(out / name)) == len(uk.read_motion(short_walk))
+    assert not list(out.glob("*"))
+
+
+def test_a_motion_that_falls_exits_with_3_and_is_complete(tmp_path: Path) -> None:
+    clip = walk(2.5)
+    file = Path(uk.write_motion(clip, tmp_path / "walk.bvh"))
+    options = ["--solver", "paper", "--out", str(tmp_path / "out"), "--json", "--no-animation"]
+    done = CliRunner().invoke(app, ["filter", str(file), *options])
+    assert done.exit_code == 3, done.output
+    summary = json.loads(done.stdout)
+    assert summary["verdict"] == "infeasible"
+    assert summary["fell"]
+    assert f"falls at {summary['fell_at']:.2f} s" in summary["reason"]
+    assert len(uk.read_motion(tmp_path / "out" / "motion.bvh")) == len(clip)
+
+
+def test_states_say_what_they_are(short_walk: Path, tmp_path: Path) -> None:
+    done = CliRunner().invoke(app, ["filter", str(short_walk), "--out", str(tmp_path), "--no-animation"])
+    assert done.exit_code == 0
+    with np.load(tmp_path / "states.npz") as states:
+        assert states["q"].shape[1] == len(states["q_names"])
+        assert states["tau"].shape[1] == len(states["v_names"])
+        assert states["force"].shape[1] == len(states["points"])
+        assert float(states["rate"]) == pytest.approx(1 / np.diff(states["time"]).mean())
+
+
+def test_contacts_are_read_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "contacts.txt"
+    file.write_text("# by hand\nleft_foot: 1.20-1.85, 2.4-3\nright_foot:\n")
+    assert read_contacts(file) == {"left_foot": [(1.2, 1.85), (2.4, 3.0)], "right_foot": []}
+    file.write_text("left_foot 1.2\n")
+    with pytest.raises(uk.FileFormatError, match=r"contacts.txt:1: expected a line such as"):
+        read_contacts(file)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--only", "hands"], "--only: expected feet"),
+        (["--keep", "arms"], "--keep: expected NAME=VALUE"),
+        (["--keep", "arms=x"], "--keep arms: expected a number"),
+        (["--keep", "tail=3"], "keep: no part 'tail'"),
+        (["--start", "9"], "no frame of 'walk'"),
+        (["--sex", "x"], "sex: expected"),
+        (["--strength", "2"], "strength: expected 0 to 1"),
+    ],
+)
+def test_wrong_options_are_named(short_walk: Path, tmp_path: Path, options: list[str], message: str) -> None:
+    said = CliRunner().invoke(app, ["filter", str(short_walk), "--out", str(tmp_path / "o"), *options]).exception
+    assert message in str(said)
 
 
 def test_python_m_ukemi_is_ukemi() -> None:
     done = subprocess.run(
         [sys.executable, "-m", "ukemi", "filter", "--help"], capture_output=True, text=True, check=True
     )
-    assert "--preview" in done.stdout
+    assert "--strength" in done.stdout
 
 
 def test_bench_filter_prints_a_table(short_walk: Path) -> None:
     done = CliRunner().invoke(app, ["bench", "filter", str(short_walk.parent)])
     assert done.exit_code == 0, done.output
     lines = done.stdout.splitlines()
-    assert lines[0].startswith("| clip | s | end |")
+    assert lines[0].startswith("| clip | s | verdict |")
     assert [line.split(" | ")[0] for line in lines[2:5]] == [
         "| our walk",
         "| our walk, 5 degrees down",
         "| our walk, 30 degrees turn",
     ]
-    assert all(" | up | standard | " in line for line in lines[2:])
-    assert lines[5].startswith("| walk | 0.6 | up |")
+    assert all(" | feasible | " in line for line in lines[2:])
+    assert lines[5].startswith("| walk | 0.6 | feasible |")
     assert len({line.count("|") for line in lines}) == 1  # a table
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 import numpy as np
 import pytest
@@ -14,8 +13,6 @@ from ukemi.contact.terrain import HeightField, Solids, Terrain, stairs
 from ukemi.dynamics_filter.floor import SteppedGround, above_floor, as_ground, floor_of, ground_height
 from ukemi.dynamics_filter.footholds import MARGIN, _level_place, lead_over
 from ukemi.dynamics_filter.paper import follow_paper
-from ukemi.dynamics_filter.result import FilterResult
-from ukemi.dynamics_filter.settings import STANDARD
 from ukemi.model.arrays import Array
 from ukemi.model.pose import Pose
 from ukemi.model.shapes import Box, Sphere
@@ -41,47 +38,25 @@ def descends(steps: int = 5) -> Solids:
     return Solids(high)
 
 
-@cache
-def climbed() -> FilterResult:
-    return uk.filter_motion(slow_walk(), terrain=climbs(), settings=STANDARD)
-
-
-def footing(result: FilterResult) -> Array:
-    """Heights of points that bear, in steps."""
-    bears = (result.force[..., 2] > 0) & ~result.reference.points.tip
-    return np.asarray(result.place[..., 2][bears] / RISE)
-
-
 @pytest.mark.parametrize("down", [False, True])
 def test_a_walk_on_level_ground_goes_on_stairs(down: bool) -> None:
-    result = uk.filter_motion(slow_walk(), terrain=descends(), settings=STANDARD) if down else climbed()
+    result = uk.filter_motion(slow_walk(), terrain=descends() if down else climbs())
     q = result.quality
-    assert not q.fell
+    assert q.verdict == "feasible", q.reason
     assert q.residual_bw < 1e-6
-    assert q.penetration_mm < 1.0
-    assert q.skate_mm < 1.0
-    assert q.contact_bw < 1e-12
-    levels = footing(result)
-    assert np.abs(levels - np.round(levels)).max() < 1e-3 / RISE
+    assert q.penetration_mm < 5.0  # soles give way by 1 mm a standard deviation
+    assert q.skate_cm_s < 0.3
+    bears = result.force[..., 2] > 0.05 * result.model.mass * 9.81
+    levels = np.asarray(result.place[..., 2][bears] / RISE)
+    assert np.abs(levels - np.round(levels)).max() < 5e-3 / RISE
     assert len(np.unique(np.round(levels))) >= 4
     way = result.q[-1, 2] - result.q[0, 2]
     assert (-way if down else way) > 3 * RISE
 
 
-def test_steps_that_a_clip_shows_are_found() -> None:
-    again = uk.filter_motion(climbed().motion, settings=STANDARD)
-    assert not again.quality.fell
-    assert again.quality.feasible_shift_cm < 2.0
-    assert isinstance(again.ground, SteppedGround)
-    found = np.sort(again.ground.boxes[:, 4]) / RISE
-    assert np.abs(found - np.round(found)).max() < 0.01 / RISE
-    assert set(np.round(found)) >= {1.0, 2.0, 3.0}
-    assert np.array_equal(again.boxes, again.ground.boxes)
-
-
 def test_raised_ground_raises_the_motion() -> None:
-    plain, raised = (uk.filter_motion(walk(0.8), terrain=uk.Ground(height=h), settings=STANDARD) for h in (0.0, 0.3))
-    assert not raised.quality.fell
+    plain, raised = (uk.filter_motion(walk(0.8), terrain=uk.Ground(height=h)) for h in (0.0, 0.3))
+    assert raised.verdict == "feasible"
     assert raised.q[:, 2] - plain.q[:, 2] == pytest.approx(np.full(len(plain), 0.3), abs=1e-3)
 
 
@@ -101,7 +76,7 @@ def test_stairs_are_boxes_on_level_ground() -> None:
 @pytest.mark.parametrize(
     ("terrain", "message"),
     [
-        (Solids([Sphere(0.2)]), "expected boxes along the axes"),
+        (Solids([Sphere(0.2)]), "expected boxes that stand upright"),
         (
             Solids(
                 [
@@ -120,7 +95,7 @@ def test_stairs_are_boxes_on_level_ground() -> None:
 )
 def test_what_the_filter_cannot_walk_on_is_named(terrain: Terrain, message: str) -> None:
     with pytest.raises(uk.InvalidInputError, match=message):
-        uk.filter_motion(walk(0.3), terrain=terrain)
+        uk.filter_motion(walk(0.3), terrain=terrain, solver="online")
 
 
 PODIUM = Solids([Box((2, 2, 0.4), at=Pose((0, 0, 0.2)))])

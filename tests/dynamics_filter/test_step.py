@@ -12,7 +12,7 @@ from tests.dynamics_filter.figures import standing_reference
 from ukemi import _core
 from ukemi.dynamics_filter.floor import floor_of
 from ukemi.dynamics_filter.online import Follower, gains_of, limits_of
-from ukemi.dynamics_filter.result import residual_bw
+from ukemi.dynamics_filter.run import residual_bw
 from ukemi.dynamics_filter.settings import STANDARD
 from ukemi.dynamics_filter.start import standing_start
 from ukemi.model.arrays import Array

@@ -13,7 +13,7 @@ from ukemi.dynamics_filter.bearing import sole_contacts
 from ukemi.dynamics_filter.online import Follower
 from ukemi.dynamics_filter.prepare import contact_points
 from ukemi.dynamics_filter.reference import GLIDE, PIVOT, SOLE, TOE, Reference, runs
-from ukemi.dynamics_filter.result import residual_bw
+from ukemi.dynamics_filter.run import residual_bw
 from ukemi.dynamics_filter.settings import STANDARD
 from ukemi.motion.humanoid import model_soles
 from ukemi.motion.pivots import with_pivot
@@ -85,44 +85,3 @@ def test_feet_that_tremble_rest() -> None:
     assert sole_contacts(foot, FPS)[50, 0].all()
     foot[..., 0] += 0.2 * np.arange(len(foot))[:, None, None] / FPS
     assert not sole_contacts(foot, FPS)[50, 0, 2:].any()
-
-
-def test_toes_bear_while_the_heel_is_up() -> None:
-    result = uk.filter_motion(walk(1.5), settings=STANDARD)
-    points, weight = result.reference.points, result.reference.model.mass * 9.81
-    assert not result.quality.fell
-    for g in range(points.groups):
-        mine = points.group == g
-        heel, toes = mine & (points.kind == SOLE), mine & (points.kind == TOE)
-        heel &= np.cumsum(heel) <= 2
-        push_off = ~result.contact[:, heel].any(axis=1) & (result.force[:, toes, 2].sum(axis=1) > 0.05 * weight)
-        assert push_off.sum() * result.dt > 0.05
-        assert result.place[push_off][:, heel, 2].max() > 0.03
-        assert np.abs(result.place[push_off][:, toes, 2]).max() < 1e-3
-
-
-def test_toes_of_the_reference_stay_above_the_floor() -> None:
-    reference = uk.filter_motion(walk(1.5), settings=STANDARD).reference
-    toes, stands = reference.points.kind == TOE, reference.contact
-    assert reference.places[:, toes, 2].min() > -0.01
-    assert np.abs(reference.places[:, toes, 2][stands[:, toes]]).max() < 0.01
-
-
-def test_a_capture_that_spins_on_its_foot_stays_up(shared: Path) -> None:
-    clip = read_motion(shared / "motions" / "bandai_bvh" / "dataset-1_kick_normal_001.bvh")
-    result = uk.filter_motion(clip[: round(3.2 * clip.fps)], settings=STANDARD)
-    q, points = result.quality, result.reference.points
-    assert not q.fell
-    assert q.residual_bw < 1e-6
-    assert q.contact_bw < 1e-12
-    assert q.skate_mm < 1.0
-    assert q.penetration_mm < 1.0
-    pivot = np.flatnonzero((points.kind == PIVOT) & (points.group == 0))[0]
-    on, meant = result.contact[:, pivot], result.reference.contact[:, pivot]
-    assert len(runs(meant)) == 2
-    assert on[meant].mean() > 0.9
-    on &= result.time > 2.0  # after the kick it spins; before, it turned out
-    model = result.reference.model
-    foot = uk.link_poses(model, result.q[on])[:, model.link_index("left_foot"), :3, :3]
-    yaw = np.unwrap(np.arctan2(foot[:, 1, 0] - foot[:, 0, 1], foot[:, 0, 0] + foot[:, 1, 1]))
-    assert abs(yaw[-1] - yaw[0]) > np.deg2rad(150)

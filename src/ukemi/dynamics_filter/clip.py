@@ -248,6 +248,7 @@ def _result(
             loads.time,
             loads.force,
             loads.place_in_link,
+            loads.place,
             state.residual[inside],
             state.supported[inside],
             loads.support,

@@ -25,6 +25,8 @@ DENSE = 500.0
 LEFTOVER = 0.02
 #: Points that bear less than this are not in contact [share of body weight].
 BEARS = 0.02
+#: Points that bear more than this must touch [share of body weight].
+LOADED = 0.05
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class Quality:
     skate_cm_s: mean speed along the ground of sole points in contact, skate_mm: the same per frame; penetration_mm:
     deepest point of a sole; float_mm: mean height of sole points in contact. *_before: of the input, by the same code.
     peak_bw: largest ground force; friction_use: largest ratio of horizontal to normal force; contact_bw: by how much a
-    force pulls or leaves the friction cone. torque_use: largest share of an effort limit, NaN without limits.
+    force pulls or leaves the friction cone; contact_gap_mm: how far from the ground a point is that bears more than 5 %
+    of body weight, at most. torque_use: largest share of an effort limit, NaN without limits.
     iterations, converged: of the solve. realtime_factor: seconds of motion per second of computing.
     """
 
@@ -71,6 +74,7 @@ class Quality:
     peak_bw: float
     friction_use: float
     contact_bw: float
+    contact_gap_mm: float
     torque_use: float
     glitches: int
     iterations: int
@@ -84,7 +88,8 @@ class Quality:
 @dataclass(frozen=True, eq=False)
 class Measured:
     """What the sheet is made from. q_in, q_out (frames, nq) on the ground's own frame (a belt at rest); trust (frames,
-    links): where the input is no glitch; force (n, np, 3) [N] on points at times (n,), place (n, np, 3) in their links;
+    links): where the input is no glitch; force (n, np, 3) [N] on points at times (n,), place (n, np, 3) in their links,
+    at (n, np, 3) in the world;
     residual (n, 6) [BW], supported (n,); support: (n, nlinks, 6) wrenches of supports in link coordinates [N, N m]."""
 
     model: Model
@@ -98,6 +103,7 @@ class Measured:
     time: Array
     force: Array
     place: Array
+    at: Array
     residual: Array
     supported: NDArray[np.bool_]
     support: Array | None
@@ -123,7 +129,7 @@ def quality_of(m: Measured) -> Quality:
     after, before = (feet(m.points, m.ground, q, m.fps, down) for q in (m.q_out, m.q_in))
     free = np.abs(m.residual[~m.supported])
     leftover = float(free.max(initial=0.0))
-    normals = m.ground.look(_in_world(m))[1]
+    above, normals = m.ground.look(m.at)
     f_n = (m.force * normals).sum(-1)
     f_t = np.linalg.norm(m.force - f_n[..., None] * normals, axis=-1)
     bears = f_n > 1e-3 * weight
@@ -155,6 +161,7 @@ def quality_of(m: Measured) -> Quality:
         peak_bw=float(f_n.sum(axis=1).max(initial=0.0) / weight),
         friction_use=float((f_t[bears] / f_n[bears]).max(initial=0.0)),
         contact_bw=float(max(-f_n.min(initial=0.0), (f_t - m.ground.friction * f_n).max(initial=0.0), 0.0) / weight),
+        contact_gap_mm=float(1e3 * np.abs(above[f_n > LOADED * weight]).max(initial=0.0)),
         torque_use=_torque_use(m.model, m.torques),
         glitches=int((~m.trust).sum()),
         iterations=m.iterations,
@@ -241,14 +248,6 @@ def feet(points: ContactPoints, ground: GroundUnder, q: Array, fps: float, on: N
         float(1e3 * max(0.0, -above[:, points.sole].min(initial=0.0))),
         float(1e3 * np.maximum(above[mine], 0).mean()) if mine.any() else 0.0,
     )
-
-
-def _in_world(m: Measured) -> Array:
-    """(n, np, 3): places of the points at the times of the forces, from the nearest frames."""
-    nearest = np.clip(np.round(m.time * m.fps).astype(int), 0, len(m.q_out) - 1)
-    X = link_poses(m.model, m.q_out[nearest])[:, m.points.links]
-    out: Array = np.einsum("fpij,fpj->fpi", X[..., :3, :3], m.place) + X[..., :3, 3]
-    return out
 
 
 def written_residual(m: Measured) -> float:

@@ -94,6 +94,7 @@ def _result(
             time,
             force,
             np.broadcast_to(points.centres, force.shape),
+            rows["place"],
             rows["tau"][:, :6] / (model.mass * 9.81),
             np.zeros(n, dtype=bool),
             None,

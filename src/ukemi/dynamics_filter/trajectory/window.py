@@ -29,7 +29,7 @@ from ukemi.dynamics_filter.trajectory.spline import evaluate
 from ukemi.model.arrays import Array
 
 #: Weight of the six root equations in the augmented Lagrangian, from and to [per squared body weight], and its growth.
-STIFFNESS, STIFFER = (1e3, 1e6), 5.0
+STIFFNESS, STIFFER = (1e3, 3e4), 2.0
 #: Barrier of the forces' bounds, from and to.
 BARRIER = (1e-3, 1e-4)
 #: Iterations while contacts are sought, at most while the motion is fitted, those in which the barrier falls, and at most
@@ -40,7 +40,7 @@ MOSTLY, LOOK, NEAR = 0.9, 12, 0.5
 #: Room around what is not settled that is solved again [tau]. Factor that holds a coefficient where it is.
 ROOM, HELD = 1.5, 1e12
 #: Residual [body weights] at which the solve ends; steps [rad, l] below which multipliers are updated, from and to.
-RESIDUAL, STEP = 2e-7, (5e-3, 1e-4)
+RESIDUAL, STEP = 2e-7, (1e-3, 2e-5)
 LONGEST_STEP = 0.3
 #: Seats, steps and hands of others bear upwards, near the body's middle: how many times dearer horizontal forces and
 #: moments are than vertical forces.
@@ -387,7 +387,7 @@ class Window:
         self.on, self.inside = self._contacts()
         self.state.on[s], self.state.inside[s] = self.on, self.inside
         likely = np.where(self.cost > 0, np.minimum(self.cost, UNSURE * p.settings.force), UNSURE * p.settings.force)
-        self.cost = np.where(self.on, likely / np.maximum(self.inside, 1e-2), -1.0)
+        self.cost = np.where(self.on, likely / np.maximum(self.inside, 1e-2) ** 4, -1.0)
         if p.strength < 1:  # a fixed price of what the root lacks instead of multipliers
             self.stiffness[:] = STIFFNESS[0] * max(p.strength / (1 - p.strength), 1e-6)
         yield from self._converge(FIT)
