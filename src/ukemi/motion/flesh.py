@@ -117,9 +117,9 @@ class _Body:
             link.shapes.append(Box((deep * height, wide * height, 0.98 * thick), at=at))
             bottom = top
         into = shape.mean_poses["chest"].inverse()
-        throat = into.apply(shape.neck), into.apply(shape.mean_poses["head"].position + 0.03 * shape.up)
+        throat = into.apply(shape.neck), into.apply(shape.mean_poses["head"].position + 0.03 * self.scale * shape.up)
         length = float(np.linalg.norm(throat[1] - throat[0]))
-        if length > 0.02:
+        if length > 0.02 * self.scale:
             links["chest"].shapes.append(Capsule(0.045 * self.scale, length, at=bone(1.0, *throat).at))
 
     def foot(self, links: Mapping[str, LinkFlesh], side: str, sole: Sole) -> None:
@@ -144,12 +144,12 @@ class _Body:
         into = (Pose.from_rotation(sole.at.R, place)).inverse()  # foot coordinates to the sole's axes at the toe joint
         turn = self.shape.mean_poses[name].R.T @ self.shape.mean_poses[sole.link].R @ sole.at.R
         ball = into.apply(sole.points[2:])
-        low = ball[:, 2].mean() + TOES_ABOVE
+        low = ball[:, 2].mean() + self.scale * TOES_ABOVE
         width = np.abs(ball[:, 1])
-        ahead = ball[:, 0].mean() + 0.002
+        ahead = ball[:, 0].mean() + 0.002 * self.scale
         flat = [(ahead, width[0], low), (ahead, -width[1], low)]
         flat += [(ahead + 0.6 * reach, 0.6 * width[0], low), (ahead + 0.6 * reach, -0.6 * width[1], low)]
-        corners = np.array(flat + [(x, y, z + 0.02) for x, y, z in flat])
+        corners = np.array(flat + [(x, y, z + 0.02 * self.scale) for x, y, z in flat])
         mass = share * self.table["foot"].mass * self.mass
         solid = ConvexMesh(corners).mass_properties(1.0)
         evenly = MassProperties(mass, solid.com, mass / solid.mass * solid.inertia)

@@ -52,6 +52,11 @@ def _longest_way(clip: Clip) -> float:
     return max([*reach.values(), *tips])
 
 
+def body_size(clip: Clip) -> float:
+    """How large the body in a clip is beside an adult: 1 for one whose longest way along the bones is usual."""
+    return max(_longest_way(clip), 1e-9) / LONGEST_WAY
+
+
 def guess_up(clip: Clip) -> str:
     """``"y"`` or ``"z"``: the axis along which the body is longest in most frames.
 

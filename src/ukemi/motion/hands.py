@@ -27,11 +27,13 @@ FARTHEST = 0.2
 HANDFALLS = FootfallSettings(on_height=0.05, on_speed=0.8, off_height=0.07, off_speed=1.2, rise=0.04, wander=0.12)
 
 
-def hand_pads(model: Model, q: Array, fps: float, height: Height | None = None) -> dict[str, Sole]:
+def hand_pads(
+    model: Model, q: Array, fps: float, height: Height | None = None, size: float = 1.0
+) -> dict[str, Sole]:
     """``"left_hand"``, ``"right_hand"`` -> where it bears, for the hands of a motion (frames, nq) that come down.
 
     A hand bears at one point: its pad is a sole whose corners coincide. Models without the landmarks ``left_palm`` and
-    ``right_palm`` have none.
+    ``right_palm`` have none. size: of the body beside an adult's.
     """
     X, pads = link_poses(model, q), {}
     for side in SIDES:
@@ -41,12 +43,14 @@ def hand_pads(model: Model, q: Array, fps: float, height: Height | None = None) 
         pose = X[:, model.link_index(palm.link)]
         tips = 2 * palm.at.position - _wrist(model, side, palm.link)
         place = pose[:, :3, :3] @ tips + pose[:, :3, 3]
-        down = (above_ground(place, height) < LOW) & (np.linalg.norm(point_velocities(place, fps), axis=1) < SLOW)
-        contacts = [(a, b) for a, b in runs(down) if b - a >= SHORTEST * fps]
+        down = (above_ground(place, height) < LOW * size) & (
+            np.linalg.norm(point_velocities(place, fps), axis=1) < SLOW * np.sqrt(size)
+        )
+        contacts = [(a, b) for a, b in runs(down) if b - a >= SHORTEST * np.sqrt(size) * fps]
         if not contacts:
             continue
         point = _pivot(pose, contacts, tips, height)
-        if np.linalg.norm(point - tips) > FARTHEST:
+        if np.linalg.norm(point - tips) > FARTHEST * size:
             continue
         first, end = contacts[0]
         up = pose[first:end, 2, :3].mean(axis=0)

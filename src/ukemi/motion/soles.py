@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from ukemi.model.arrays import Array, frozen
 from ukemi.model.pose import Pose
 from ukemi.motion.clip import Clip
+from ukemi.motion.guess import body_size
 from ukemi.motion.rotations import inverse, rotated
 
 #: z of the ground [m] under places (..., 2); None stands for 0 everywhere.
 Height = Callable[[Array], Array]
-#: Height of the toe joint above the sole [m].
+#: Lengths and speeds below are an adult's; others' follow the size of the body. Height of the toe joint above the sole [m].
 TOE_HEIGHT = 0.012
 #: A foot that nowhere stands lower than this above the other stands on a step [m].
 STEP = 0.06
@@ -91,10 +92,11 @@ def above_ground(places: Array, height: Height | None) -> Array:
 
 def standing_frames(clip: Clip, ankle: Array, toe: Array, height: Height | None = None) -> NDArray[np.intp]:
     """Indices of the frames where the foot is low and still."""
-    speed = np.maximum(*(np.linalg.norm(_rate(p, clip.fps), axis=1) for p in (ankle, toe)))
+    size = body_size(clip)
+    speed = np.maximum(*(np.linalg.norm(_rate(p, clip.fps), axis=1) for p in (ankle, toe))) / np.sqrt(size)
     above = np.maximum(*(h - np.quantile(h, 0.02) for h in (above_ground(p, height) for p in (ankle, toe))))
     for wider in (1.0, 2.0, 4.0, np.inf):  # the last: a treadmill's belt carries the foot along
-        chosen = np.flatnonzero((speed < wider * STILL) & (above < min(wider, 2.0) * LOW))
+        chosen = np.flatnonzero((speed < wider * STILL) & (above < min(wider, 2.0) * LOW * size))
         if len(chosen) >= min(ENOUGH, len(clip)):
             return chosen
     return np.argsort(above, kind="stable")[:ENOUGH]
@@ -114,6 +116,7 @@ class FootStance:
     toe: Array
     toe_is_joint: bool
     toe_height: float
+    size: float  # of the body beside an adult's
 
 
 def foot_stance(clip: Clip, foot: int, toes: int | None, height: Height | None = None) -> FootStance:
@@ -130,6 +133,7 @@ def foot_stance(clip: Clip, foot: int, toes: int | None, height: Height | None =
         rotated(to_foot, tip[frames] - ankle[frames]).mean(axis=0),
         is_joint,
         float(np.median(above_ground(tip[frames], height) * upwards[:, 2])),
+        body_size(clip),
     )
 
 
@@ -138,13 +142,13 @@ def floor_height(stances: list[FootStance]) -> float:
 
     In captures the two feet stand up to 3 cm apart in height; from a mean floor the toes of one would sink in.
     """
-    return min(s.toe_height for s in stances) - TOE_HEIGHT
+    return min(s.toe_height - TOE_HEIGHT * s.size for s in stances)
 
 
 def ground_under(stance: FootStance, floor: float) -> float:
     """What a foot stands on where it is lowest [m]: the floor, or a step that is clearly above it."""
-    own = stance.toe_height - TOE_HEIGHT
-    return own if own - floor > STEP else floor
+    own = stance.toe_height - TOE_HEIGHT * stance.size
+    return own if own - floor > STEP * stance.size else floor
 
 
 def sole_of(link: str, stance: FootStance, floor: float, scale: float) -> Sole:

@@ -21,6 +21,8 @@ from ukemi.motion.hands import hand_pads
 from ukemi.motion.soles import Sole
 
 GRAVITY = 9.81
+#: Leg of an adult, from hip to sole [m].
+ADULT_LEG = 0.9
 
 
 @dataclass(eq=False)
@@ -79,7 +81,7 @@ def make_problem(
     interval = float(times[1] - times[0]) if len(times) > 1 else settings.step * tau
     knots = Knots.of_frames(len(times), interval, settings.step * tau)
     reference = reference_of(model, q, times, knots, settings.cutoff / tau, leg)
-    pads = hand_pads(model, q, 1 / interval, None if ground.level else ground.heights)
+    pads = hand_pads(model, q, 1 / interval, None if ground.level else ground.heights, leg / ADULT_LEG)
     points = contact_points(model, soles, leg, pads)
     return Problem(model, settings, ground, points, reference, knots, leg)
 

@@ -1,0 +1,354 @@
+"""Whole clips: the embedded walk, slopes, a treadmill, hands and seats, control, bad input, what each term is for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ukemi as uk
+from bench.filter_corpus import CHANGES
+from tests.dynamics_filter.motions import puts_hands_down, sits_down
+from ukemi.dynamics_filter.result import FilterResult
+from ukemi.dynamics_filter.trajectory import solve as solving
+from ukemi.dynamics_filter.trajectory.setting import STANDARD
+from ukemi.dynamics_filter.trajectory.window import Window
+from ukemi.model.arrays import Array
+from ukemi.motion.join import join
+from ukemi.motion.rotations import exponential, product
+from ukemi.motion.synthesis import walk
+
+RESIDUAL = 1e-6  # body weights, at the samples
+
+
+@cache
+def walked() -> FilterResult:
+    return uk.filter_motion(walk(2.0))
+
+
+def feet_against_each_other(result: FilterResult) -> float:
+    """How much the rear foot pushes forwards more than the front foot, on average while both bear [BW]."""
+    g = result.ground_forces
+    force = g.force / (result.model.mass * 9.81)
+    both = (force[:, :2, 2] > 0.15).all(axis=1)
+    foot = [result.point_groups.index(name) for name in g.names[:2]]
+    front = result.place[:, foot, 0].argmax(axis=1)
+    rows = np.arange(len(result))
+    return float((force[rows, 1 - front, 0] - force[rows, front, 0])[both].mean())
+
+
+def test_the_embedded_walk_becomes_feasible() -> None:
+    q = walked().quality
+    assert q.verdict == "feasible"
+    assert q.residual_bw < RESIDUAL
+    assert q.written_residual_rms < 0.01
+    assert q.joint_rms_deg < 1.5
+    assert q.joint_max_deg < 15
+    assert q.com_rms_cm < 2.0
+    assert q.skate_cm_s < 0.3 < q.skate_before_cm_s
+    assert q.penetration_mm < 2.0 < q.penetration_before_mm
+    assert q.float_mm < 1.0
+    assert q.hand_acceleration_ratio < 1.2
+    assert q.friction_use <= 0.8 + 1e-9
+    assert q.contact_bw < 1e-12  # forces push, within their cones; to rounding
+    assert 1.0 < q.peak_bw < 1.5
+
+
+def test_ground_forces_carry_the_body() -> None:
+    """Momentum theorem over the whole motion: mean force = m (g + change of velocity / time)."""
+    r = walked()
+    m = r.model.mass
+    h0, h1 = (uk.momentum(r.model, r.q[k], r.v[k])[:3] for k in (0, -1))
+    impulse = np.trapezoid(r.ground_forces.total, r.time, axis=0)
+    wanted = h1 - h0 + [0, 0, m * 9.81 * r.time[-1]]
+    np.testing.assert_allclose(impulse, wanted, atol=1e-3 * m * 9.81 * r.time[-1])
+
+
+def test_torques_are_those_of_inverse_dynamics_and_smooth() -> None:
+    r = walked()
+    assert np.abs(r.tau[:, :6]).max() < RESIDUAL * 9.81 * r.model.mass
+    jumps = np.abs(np.diff(r.torques, axis=0)).max() / r.model.mass
+    assert jumps < 1.0  # N m/kg between two rows; the forward simulation that was here before had 10
+
+
+def test_pressure_lies_in_the_soles() -> None:
+    r = walked()
+    cop = r.cop
+    for g, name in enumerate(r.ground_forces.names):
+        mine = r.place[:, [k == name for k in r.point_groups]]
+        bears = np.isfinite(cop[:, g, 0])
+        assert bears.any()
+        assert (cop[bears, g, :2] >= mine[bears].min(axis=1)[:, :2] - 1e-9).all()
+        assert (cop[bears, g, :2] <= mine[bears].max(axis=1)[:, :2] + 1e-9).all()
+
+
+def test_every_frame_comes_back() -> None:
+    clip = walk(2.0)
+    motion = walked().motion
+    assert motion.skeleton.names == clip.skeleton.names
+    assert len(motion) == len(clip)
+    assert motion.fps == clip.fps
+    assert motion.layout.channels == clip.layout.channels
+
+
+def test_the_same_clip_gives_the_same_result_bit_for_bit() -> None:
+    first, second = (uk.filter_motion(walk(0.6)) for _ in range(2))
+    assert first.q.tobytes() == second.q.tobytes()
+    assert first.tau.tobytes() == second.tau.tobytes()
+
+
+def test_a_treadmill_is_the_floor_for_whoever_walks_with_it() -> None:
+    clip = walk(0.8)
+    belt = np.array([-1.1, 0.0, 0.0])
+    moved = clip.with_motion(clip.rotations, {0: clip.root + clip.time[:, None] * belt})
+    level = uk.filter_motion(clip)
+    treadmill = uk.filter_motion(moved, terrain=uk.Ground(velocity=belt))
+    weight = level.model.mass * 9.81
+    assert treadmill.ground_forces.force == pytest.approx(level.ground_forces.force, abs=1e-4 * weight)
+    assert treadmill.q[:, :3] == pytest.approx(level.q[:, :3] + level.time[:, None] * belt, abs=1e-6)
+    assert treadmill.motion.root == pytest.approx(level.motion.root + clip.time[:, None] * belt, abs=1e-6)
+
+
+def test_a_level_walk_goes_down_a_slope() -> None:
+    a = np.deg2rad(-4)
+    result = uk.filter_motion(walk(1.6), terrain=uk.Ground(normal=(-np.sin(a), 0, np.cos(a))))
+    assert result.verdict == "feasible"
+    assert result.quality.peak_bw < 1.4
+    assert result.quality.penetration_mm < 2.0
+    assert result.q[-1, 2] < result.q[0, 2] - 0.05
+
+
+def test_a_walk_made_on_a_slope_stays_there() -> None:
+    a = np.deg2rad(5)
+    slope = uk.Ground(normal=(-np.sin(a), 0, np.cos(a)))
+    made = uk.filter_motion(walk(1.2), terrain=slope)
+    again = uk.filter_motion(made.motion, terrain=slope)
+    assert again.verdict == "feasible"
+    assert again.quality.joint_rms_deg < 1.0
+    assert again.quality.com_rms_cm < 1.0
+
+
+def test_two_walks_joined_at_an_angle() -> None:
+    result = uk.filter_motion(join(walk(1.7), walk(1.7), overlap=0.4, turn=np.deg2rad(30)))
+    assert result.verdict == "feasible"
+    assert result.quality.residual_bw < RESIDUAL
+    assert result.quality.peak_bw < 1.5
+
+
+# --- what holds the body ----------------------------------------------------------------------------------------------
+def test_who_sits_on_nothing_needs_a_support_under_the_body() -> None:
+    result = uk.filter_motion(sits_down())
+    assert result.verdict == "supported"
+    (support,) = result.supports
+    assert "pelvis" in support.link or "thigh" in support.link
+    assert 1.0 < support.start < 1.6 < 2.3 < support.end < 2.9
+    assert support.force[2] > 0.2 * result.model.mass * 9.81 > 2 * np.hypot(*support.force[:2])
+    assert result.quality.residual_bw < RESIDUAL  # outside of it
+    assert result.quality.joint_rms_deg < 1.0
+
+
+def test_who_leans_on_the_hands_bears_on_them() -> None:
+    result = uk.filter_motion(puts_hands_down())
+    assert result.verdict == "feasible"
+    assert set(result.ground_forces.names) >= {"left_foot", "right_foot", "left_hand", "right_hand"}
+    hands = [result.ground_forces.names.index(f"{side}_hand") for side in ("left", "right")]
+    leaning = (result.time > 2.0) & (result.time < 2.4)
+    share = result.ground_forces.force[leaning][:, hands, 2].sum(axis=1) / (result.model.mass * 9.81)
+    assert 0.1 < share.mean() < 0.9
+
+
+def test_a_walk_needs_no_support() -> None:
+    assert walked().supports == ()
+    assert walked().ground_forces.names == ("left_foot", "right_foot")
+
+
+# --- what each term is for: without it a bound above fails ------------------------------------------------------------
+def test_without_holding_contacts_feet_skate() -> None:
+    loose = uk.filter_motion(walk(2.0), settings=replace(STANDARD, gap=1.0, slip=1.0)).quality
+    assert loose.skate_cm_s > 3.0
+    assert loose.float_mm > 3.0
+
+
+def test_without_the_price_of_doubtful_contacts_the_body_moves_farther() -> None:
+    free = uk.filter_motion(walk(2.0), settings=replace(STANDARD, consistency=(1e-12, 1e-12))).quality
+    assert free.joint_rms_deg > 1.5 * walked().quality.joint_rms_deg
+
+
+def test_without_the_leg_line_feet_do_not_push_against_each_other() -> None:
+    """In double support the front foot brakes and the rear foot drives: 0.2 to 0.3 BW between them on plates."""
+    assert feet_against_each_other(walked()) > 0.1
+    assert feet_against_each_other(uk.filter_motion(walk(2.0), settings=replace(STANDARD, line=0.0))) < 0.06
+
+
+def test_without_a_price_on_accelerations_the_body_is_shaken() -> None:
+    shaken = uk.filter_motion(walk(2.0), settings=replace(STANDARD, inertia=10.0)).quality
+    assert shaken.peak_bw > 1.5
+    assert shaken.hand_acceleration_ratio > 1.2
+
+
+# --- control ------------------------------------------------------------------------------------------------------------
+def test_feet_alone_stand_without_physics() -> None:
+    result = uk.filter_motion(walk(1.2), strength=0.0)
+    assert result.quality.skate_cm_s < 0.3
+    assert result.quality.float_mm < 1.0
+    assert result.quality.residual_bw > 0.02
+    half = uk.filter_motion(walk(1.2), strength=0.5).quality
+    assert half.residual_bw < 0.1 * result.quality.residual_bw
+
+
+def test_a_part_is_kept_closer() -> None:
+    plain, kept = (uk.filter_motion(walk(1.2), keep=k).quality for k in (None, {"legs": 5.0}))
+    assert kept.joint_rms_deg < 0.7 * plain.joint_rms_deg
+
+
+def test_contacts_that_are_given_are_the_only_ones() -> None:
+    result = uk.filter_motion(walk(1.2), contacts={"left_foot": [(0.0, 0.4)]})
+    left = result.ground_forces.force[:, result.ground_forces.names.index("left_foot"), 2]
+    assert left[result.time > 0.42] == pytest.approx(0.0, abs=1e-9)
+    assert left[result.time < 0.35].max() > 0
+
+
+def test_ctrl_c_gives_all_frames(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps, calls = Window.step, 0
+
+    def interrupted(self: Window, stage: str) -> object:
+        nonlocal calls
+        calls += 1
+        if calls > 15:
+            raise KeyboardInterrupt
+        return steps(self, stage)
+
+    monkeypatch.setattr(Window, "step", interrupted)
+    clip = walk(1.0)
+    result = uk.filter_motion(clip)
+    assert result.interrupted
+    assert len(result.motion) == len(clip)
+    assert not result.quality.converged
+
+
+def test_windows_give_what_the_whole_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = walked()
+    monkeypatch.setattr(solving, "LENGTH", 4.5)  # 1.4 s, so that the walk takes two
+    parts = uk.filter_motion(walk(2.0))
+    assert parts.verdict == "feasible"
+    assert parts.quality.residual_bw < RESIDUAL
+    assert parts.quality.peak_bw == pytest.approx(whole.quality.peak_bw, rel=0.1)
+    d = uk.difference(whole.model, whole.frames, parts.frames)
+    assert np.rad2deg(np.sqrt((d[:, 6:] ** 2).mean())) < 0.3
+
+
+def test_windows_cover_a_clip_with_an_overlap() -> None:
+    found = solving.windows(1000, 300, 50)
+    assert found[0][0] == 0
+    assert found[-1][1] == 1000
+    for (_, end), (start, _) in zip(found, found[1:], strict=False):
+        assert end - start == 50
+    assert solving.windows(400, 300, 50) == [(0, 400)]
+
+
+# --- other sizes, other bodies, bad input -------------------------------------------------------------------------------
+@pytest.mark.parametrize("size", ["0.3", "0.63", "1.5"])
+def test_children_and_giants_use_the_same_setting(size: str) -> None:
+    """A clip scaled in length, and by the square root in time, is the same problem in other units."""
+    plain = walked().quality
+    mass = walked().model.mass * float(size) ** 3
+    scaled = uk.filter_motion(CHANGES[size](walk(2.0)), mass=mass).quality
+    assert scaled.verdict == "feasible"
+    assert scaled.joint_rms_deg == pytest.approx(plain.joint_rms_deg, rel=0.01)
+    assert scaled.peak_bw == pytest.approx(plain.peak_bw, rel=0.01)
+    assert scaled.com_rms_cm == pytest.approx(float(size) * plain.com_rms_cm, rel=0.02)
+
+
+@pytest.mark.parametrize("change", ["noise", "25 fps", "faster", "slower"])
+def test_disturbed_clips_keep_their_verdict(change: str) -> None:
+    quality = uk.filter_motion(CHANGES[change](walk(2.0))).quality
+    assert quality.verdict == "feasible"
+    assert quality.joint_rms_deg < 3.0
+    assert quality.peak_bw < 2.0
+
+
+def test_another_body_walks() -> None:
+    result = uk.filter_motion(walk(1.5), uk.human(28))
+    assert result.verdict == "feasible"
+    assert result.quality.joint_rms_deg < 1.5
+    with pytest.raises(AttributeError, match="on another model"):
+        _ = result.motion
+
+
+@pytest.mark.parametrize("frames", [1, 2, 3, 7])
+def test_a_few_frames_are_a_clip(frames: int) -> None:
+    result = uk.filter_motion(walk(0.8)[10 : 10 + frames])
+    assert result.verdict == "feasible"
+    assert len(result.motion) == frames
+    assert result.quality.joint_max_deg < 5
+
+
+def test_a_joint_that_jumps_has_no_say_and_is_named() -> None:
+    clip = walk(1.2)
+    turns: Array = np.array(clip.rotations)
+    joint = clip.skeleton.index("LeftArm") if "LeftArm" in clip.skeleton.names else 8
+    turns[60, joint] = product(turns[60, joint], exponential(np.array([0.0, np.deg2rad(100), 0.0])))
+    with pytest.warns(uk.UkemiWarning, match="joints jump and were smoothed over: frame 60"):
+        result = uk.filter_motion(clip.with_motion(turns, clip.translations))
+    assert result.verdict == "feasible"
+    assert result.quality.glitches > 0
+    d = uk.difference(result.model, uk.filter_motion(clip).frames, result.frames)
+    assert np.rad2deg(np.abs(d[:, 6:]).max()) < 5
+
+
+def test_a_body_on_its_side_is_doubted() -> None:
+    clip = walk(0.6)
+    side = exponential(np.array([[np.pi / 2, 0.0, 0.0]]))
+    turns: Array = np.array(clip.rotations)
+    turns[:, 0] = product(np.tile(side, (len(clip), 1)), turns[:, 0])
+    root: Array = np.stack([clip.root[:, 0], -clip.root[:, 2], clip.root[:, 1]], axis=1)
+    with pytest.warns(uk.UkemiWarning, match="say which axis is up"):
+        uk.filter_motion(clip.with_motion(turns, {0: root}), strength=0.0)
+
+
+def test_bad_arguments_are_named() -> None:
+    clip = walk(0.3)
+    with pytest.raises(uk.InvalidInputError, match="solver: expected 'trajectory', 'online' or 'paper', got 'lp'"):
+        uk.filter_motion(clip, solver="lp")
+    with pytest.raises(uk.InvalidInputError, match="terrain: expected Ground"):
+        uk.filter_motion(clip, terrain="hill")  # type: ignore[arg-type]
+    with pytest.raises(uk.InvalidInputError, match="contacts: no part 'tail' touches the ground; there are left_foot"):
+        uk.filter_motion(clip, contacts={"tail": [(0, 1)]})
+
+
+def test_online_and_paper_are_measured_on_the_same_sheet() -> None:
+    for solver in ("online", "paper"):
+        result = uk.filter_motion(walk(0.8), solver=solver)
+        assert len(result.motion) == len(walk(0.8))
+        assert result.quality.residual_bw < 1e-3
+        assert result.quality.joint_rms_deg < 10
+
+
+# --- captures -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["02_01", "16_19", "02_03", "16_35", "13_39", "08_01"])
+def test_captures_are_feasible_near_their_input(shared: Path, name: str) -> None:
+    clip = uk.read_motion(shared / "motions" / "cmu_bvh" / f"{name}.bvh")
+    q = uk.filter_motion(clip[: round(3.0 * clip.fps)]).quality
+    assert q.verdict == "feasible", q.reason
+    assert q.residual_bw < RESIDUAL
+    assert q.written_residual_rms < 0.03
+    assert q.joint_rms_deg < 2.5
+    assert q.com_rms_cm < 2.5
+    assert q.hand_acceleration_ratio < 1.2
+    assert q.skate_cm_s < 0.5
+
+
+def test_a_capture_that_sits_down_needs_a_seat(shared: Path) -> None:
+    result = uk.filter_motion(shared / "motions" / "cmu_bvh" / "143_18.bvh")
+    assert result.verdict == "supported"
+    assert [support.link for support in result.supports] == ["pelvis", "pelvis"]
+    assert all(0.3 < support.place[2] < 0.6 for support in result.supports)
+
+
+def test_a_cartwheel_bears_on_its_hands(shared: Path) -> None:
+    result = uk.filter_motion(shared / "motions" / "cmu_bvh" / "49_06.bvh")
+    assert result.verdict == "feasible"
+    assert "left_hand" in result.ground_forces.names
