@@ -1,8 +1,8 @@
 """The whole-clip filter on many clips: verdicts, distances from the input, smoothness, residuals, time.
 
-    python -m bench.filter_corpus FOLDER [--sample 300 --seed 20261118] [--seconds 15] [--change noise] [--out rows.jsonl]
+    python bench/filter_corpus.py FOLDER [--sample 300 --seed 20261118] [--seconds 15] [--change noise]
 
-A sample is drawn from all files by the seed alone. ``--change`` disturbs every clip first, to see whether verdicts stay.
+A sample is drawn from all files by the seed alone. ``--change`` disturbs every clip first: do verdicts stay?
 """
 
 from __future__ import annotations
@@ -10,67 +10,34 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
 
-import ukemi as uk
-from ukemi.model.arrays import Array
-from ukemi.motion.clip import Clip
-from ukemi.motion.rotations import exponential, product
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-COLUMNS = ("joint_rms_deg", "joint_max_deg", "com_rms_cm", "hand_acceleration_ratio", "skate_cm_s", "penetration_mm")
-COLUMNS += ("float_mm", "peak_bw", "residual_bw", "written_residual_rms", "supported_share", "realtime_factor")
+from tests.dynamics_filter.changes import CHANGES
+
+import ukemi as uk
+
+COLUMNS: tuple[str, ...] = ("joint_rms_deg", "joint_max_deg", "com_rms_cm", "hand_acceleration_ratio", "skate_cm_s")
+COLUMNS += (
+    "penetration_mm",
+    "float_mm",
+    "peak_bw",
+    "residual_bw",
+    "written_residual_rms",
+    "supported_share",
+    "realtime_factor",
+)
 #: Within this of the input a motion counts as kept: joints RMS [degrees], centre of mass RMS [cm].
 NEAR = (5.0, 3.0)
-
-
-def _noise(clip: Clip) -> Clip:
-    """Half a degree and 5 mm, white."""
-    rng = np.random.default_rng(1)
-    turns = exponential(np.deg2rad(0.5) / np.sqrt(3) * rng.standard_normal((*clip.rotations.shape[:2], 3)))
-    places = {j: p + 0.005 / np.sqrt(3) * rng.standard_normal(p.shape) for j, p in clip.translations.items()}
-    return clip.with_motion(product(clip.rotations, turns), places)
-
-
-def _slow_frames(clip: Clip) -> Clip:
-    """25 frames a second."""
-    from ukemi.motion.sampling import sample
-
-    return sample(clip, np.arange(0, clip.duration + 1e-9, 0.04), 25.0)
-
-
-def _scaled(length: float) -> Callable[[Clip], Clip]:
-    def change(clip: Clip) -> Clip:
-        from dataclasses import replace
-
-        bones = replace(
-            clip.skeleton,
-            offsets=length * np.asarray(clip.skeleton.offsets),
-            ends=tuple((j, length * np.asarray(p)) for j, p in clip.skeleton.ends),
-        )
-        places: dict[int, Array] = {j: length * p for j, p in clip.translations.items()}
-        moved = clip.with_motion(clip.rotations, places, clip.fps / np.sqrt(length))
-        return replace(moved, skeleton=bones)
-
-    return change
-
-
-CHANGES: dict[str, Callable[[Clip], Clip]] = {
-    "none": lambda clip: clip,
-    "noise": _noise,
-    "25 fps": _slow_frames,
-    "faster": lambda clip: clip.with_motion(clip.rotations, clip.translations, 1.1 * clip.fps),
-    "slower": lambda clip: clip.with_motion(clip.rotations, clip.translations, clip.fps / 1.1),
-    "0.3": _scaled(0.3),
-    "0.63": _scaled(0.63),
-    "1.5": _scaled(1.5),
-}
 
 
 def one(job: tuple[str, float, str]) -> dict[str, object]:

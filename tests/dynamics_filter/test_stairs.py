@@ -13,7 +13,6 @@ from ukemi.contact.terrain import HeightField, Solids, Terrain, stairs
 from ukemi.dynamics_filter.floor import SteppedGround, above_floor, as_ground, floor_of, ground_height
 from ukemi.dynamics_filter.footholds import MARGIN, _level_place, lead_over
 from ukemi.dynamics_filter.paper import follow_paper
-from ukemi.model.arrays import Array
 from ukemi.model.pose import Pose
 from ukemi.model.shapes import Box, Sphere
 from ukemi.motion.clip import Clip
@@ -48,7 +47,9 @@ def test_a_walk_on_level_ground_goes_on_stairs(down: bool) -> None:
     assert q.skate_cm_s < 0.3
     bears = result.force[..., 2] > 0.05 * result.model.mass * 9.81
     levels = np.asarray(result.place[..., 2][bears] / RISE)
-    assert np.abs(levels - np.round(levels)).max() < 5e-3 / RISE
+    off = RISE * np.abs(levels - np.round(levels))
+    assert np.quantile(off, 0.99) < 5e-3  # m; soles give way by 1 mm a standard deviation
+    assert off.max() < 2e-2  # where a contact begins or ends
     assert len(np.unique(np.round(levels))) >= 4
     way = result.q[-1, 2] - result.q[0, 2]
     assert (-way if down else way) > 3 * RISE

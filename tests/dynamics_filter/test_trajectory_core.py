@@ -116,7 +116,8 @@ def test_the_gradient_of_every_row_is_that_of_finite_differences(name: str) -> N
     r, gap, slip = rows(q, v, a)
     zero = np.zeros((n, nv))
     pull = np.einsum("nij,nj->ni", W, r)
-    system = dict(force=force, pull=pull, weight=W, normal=normal, gap=gap, gap_weight=wg, slip=slip, slip_weight=ws)
+    system = {"force": force, "pull": pull, "weight": W, "normal": normal}
+    system |= {"gap": gap, "gap_weight": wg, "slip": slip, "slip_weight": ws}
     system |= {f"{e}{w}": zero for e in ("pose", "rate", "acceleration") for w in ("", "_weight")}
     band, gradient = core.assemble(q, v, a, place, knots, first, B, system | {"inertia_weight": 0.0})
     h = 1e-6

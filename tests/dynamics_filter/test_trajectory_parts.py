@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.interpolate import BSpline
@@ -159,18 +161,13 @@ def test_points_stand_on_all_parts_and_know_their_limb() -> None:
 
 def test_schedules_close_gaps_drop_blinks_and_overlap() -> None:
     flags = np.array([1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0], dtype=bool)[:, None]
-    short = dict(fill=0.13, shortest=0.17)
-    on = schedule_of(flags, 0.1, replace_settings(**short), 2.0)  # gaps below 0.26, contacts below 0.34
+    on = schedule_of(
+        flags, 0.1, replace(STANDARD, fill=0.13, shortest=0.17), 2.0
+    )  # gaps below 0.26, contacts below 0.34
     assert on[:, 0].tolist() == [True] * 7 + [False] * 13
     wide, inside = widened(on, 2)
     assert wide[:, 0].tolist() == [True] * 9 + [False] * 11
     assert inside[6:10, 0] == pytest.approx([1, 2 / 3, 1 / 3, 0])
-
-
-def replace_settings(**changes: float) -> object:
-    from dataclasses import replace
-
-    return replace(STANDARD, **changes)
 
 
 def test_only_what_lasts_is_a_support() -> None:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
-import ukemi as uk
 from tests.dynamics_filter.figures import standing_figure
 from ukemi.dynamics_filter.bearing import sole_contacts
 from ukemi.dynamics_filter.online import Follower
 from ukemi.dynamics_filter.prepare import contact_points
-from ukemi.dynamics_filter.reference import GLIDE, PIVOT, SOLE, TOE, Reference, runs
+from ukemi.dynamics_filter.reference import GLIDE, PIVOT, Reference
 from ukemi.dynamics_filter.run import residual_bw
 from ukemi.dynamics_filter.settings import STANDARD
 from ukemi.motion.humanoid import model_soles
 from ukemi.motion.pivots import with_pivot
-from ukemi.motion.read import read_motion
-from ukemi.motion.synthesis import walk
 
 FPS = 100.0
 

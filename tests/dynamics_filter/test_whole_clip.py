@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import ukemi as uk
-from bench.filter_corpus import CHANGES
+from tests.dynamics_filter.changes import CHANGES
 from tests.dynamics_filter.motions import puts_hands_down, sits_down
 from ukemi.dynamics_filter.result import FilterResult
 from ukemi.dynamics_filter.trajectory import solve as solving
@@ -138,7 +139,7 @@ def test_two_walks_joined_at_an_angle() -> None:
     assert result.quality.peak_bw < 1.5
 
 
-# --- what holds the body ----------------------------------------------------------------------------------------------
+# --- what holds the body --------------------------------------------------------------------------------------------
 def test_who_sits_on_nothing_needs_a_support_under_the_body() -> None:
     result = uk.filter_motion(sits_down())
     assert result.verdict == "supported"
@@ -165,7 +166,7 @@ def test_a_walk_needs_no_support() -> None:
     assert walked().ground_forces.names == ("left_foot", "right_foot")
 
 
-# --- what each term is for: without it a bound above fails ------------------------------------------------------------
+# --- what each term is for: without it a bound above fails ----------------------------------------------------------
 def test_without_holding_contacts_feet_skate() -> None:
     loose = uk.filter_motion(walk(2.0), settings=replace(STANDARD, gap=1.0, slip=1.0)).quality
     assert loose.skate_cm_s > 3.0
@@ -189,7 +190,7 @@ def test_without_a_price_on_accelerations_the_body_is_shaken() -> None:
     assert shaken.hand_acceleration_ratio > 1.2
 
 
-# --- control ------------------------------------------------------------------------------------------------------------
+# --- control --------------------------------------------------------------------------------------------------------
 def test_feet_alone_stand_without_physics() -> None:
     result = uk.filter_motion(walk(1.2), strength=0.0)
     assert result.quality.skate_cm_s < 0.3
@@ -244,12 +245,12 @@ def test_windows_cover_a_clip_with_an_overlap() -> None:
     found = solving.windows(1000, 300, 50)
     assert found[0][0] == 0
     assert found[-1][1] == 1000
-    for (_, end), (start, _) in zip(found, found[1:], strict=False):
+    for (_, end), (start, _) in pairwise(found):
         assert end - start == 50
     assert solving.windows(400, 300, 50) == [(0, 400)]
 
 
-# --- other sizes, other bodies, bad input -------------------------------------------------------------------------------
+# --- other sizes, other bodies, bad input ---------------------------------------------------------------------------
 @pytest.mark.parametrize("size", ["0.3", "0.63", "1.5"])
 def test_children_and_giants_use_the_same_setting(size: str) -> None:
     """A clip scaled in length, and by the square root in time, is the same problem in other units."""
@@ -299,6 +300,17 @@ def test_a_joint_that_jumps_has_no_say_and_is_named() -> None:
     assert np.rad2deg(np.abs(d[:, 6:]).max()) < 5
 
 
+def test_a_body_that_stands_elsewhere_first_has_no_say() -> None:
+    clip = walk(1.2)
+    root: Array = np.array(clip.root)
+    root[:30] = root[30] - [0.0, 0.0, 0.95]
+    with pytest.warns(uk.UkemiWarning, match="frames 0 to 29 are held still"):
+        result = uk.filter_motion(clip.with_motion(clip.rotations, {0: root}))
+    assert result.verdict == "feasible"
+    assert len(result.motion) == len(clip)
+    assert result.quality.joint_rms_deg < 2.0
+
+
 def test_a_body_on_its_side_is_doubted() -> None:
     clip = walk(0.6)
     side = exponential(np.array([[np.pi / 2, 0.0, 0.0]]))
@@ -327,7 +339,7 @@ def test_online_and_paper_are_measured_on_the_same_sheet() -> None:
         assert result.quality.joint_rms_deg < 10
 
 
-# --- captures -----------------------------------------------------------------------------------------------------------
+# --- captures -------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("name", ["02_01", "16_19", "02_03", "16_35", "13_39", "08_01"])
 def test_captures_are_feasible_near_their_input(shared: Path, name: str) -> None:
     clip = uk.read_motion(shared / "motions" / "cmu_bvh" / f"{name}.bvh")

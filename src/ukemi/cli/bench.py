@@ -20,7 +20,18 @@ from ukemi.motion.synthesis import walk
 
 app = typer.Typer(name="bench", help="Compute the tables of the documentation again.", no_args_is_help=True)
 
-COLUMNS = ("clip", "s", "verdict", "joints deg", "farthest", "com cm", "hands", "skate cm/s", "sink mm", "float mm")
+COLUMNS: tuple[str, ...] = (
+    "clip",
+    "s",
+    "verdict",
+    "joints deg",
+    "farthest",
+    "com cm",
+    "hands",
+    "skate cm/s",
+    "sink mm",
+    "float mm",
+)
 COLUMNS += ("peak BW", "residual BW", "written %", "real time")
 SHORT = ("clip", "verdict", "joints deg", "com cm", "hands", "peak BW")
 

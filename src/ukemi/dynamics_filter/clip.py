@@ -5,7 +5,9 @@ from __future__ import annotations
 import time as clock
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +29,7 @@ from ukemi.model.model import Model
 from ukemi.motion.clip import Clip
 from ukemi.motion.figure import ClipFigure, figure_from_clip
 from ukemi.motion.footfalls import Footed
+from ukemi.motion.guess import longest_stay
 
 SOLVERS = ("trajectory", "online", "paper")
 #: A frame whose say in the reference is less than this is a glitch of the input.
@@ -62,8 +65,8 @@ def filter_motion(
         solver: "trajectory" for the whole clip at once; "online" for the filter that sees the clip step by step, or
             "paper" for that of [DF03] VII as printed. The last two simulate forward, and may fall.
         settings: weights of the trajectory solver, in units of the body.
-        strength: 1 for full physics; below it the root may lack some force, and it says how much; 0: feet that touch and
-            stand, without physics.
+        strength: 1 for full physics; below it the root may lack some force, and it says how much; 0: feet that touch
+            and stand, without physics.
         contacts: part of the body -> intervals [s] in which it is in contact, and in no others; other parts are found.
         keep: part of the body ("arms", "legs", "trunk", "head", or a link) -> how many times closer to the clip it is
             held.
@@ -90,13 +93,13 @@ def filter_motion(
     # a treadmill's belt is at rest for whoever walks along with it
     ways = {j: p - clip.time[:, None] * ground.velocity if j == 0 else p for j, p in clip.translations.items()}
     still = clip.with_motion(clip.rotations, ways) if ground.velocity.any() else clip
-    person = figure_from_clip(still, mass, height, sex=sex, parts=parts if model is None else None)
+    stay = longest_stay(still)
+    own = parts if model is None else None
+    person = _person(still, stay, mass, height, sex=sex, parts=own)
     figure, q = _body(person, model, parts)
     if not ground.level:
         if made_on(ground, figure, q, clip.fps):
-            under = ground.heights
-            own = parts if model is None else None
-            person = figure_from_clip(still, mass, height, sex=sex, parts=own, ground=under)
+            person = _person(still, stay, mass, height, sex=sex, parts=own, ground=ground.heights)
             figure, q = _body(person, model, parts)
         elif ground.boxes:
             q = _on_steps(terrain, figure, q, clip.fps)
@@ -107,7 +110,9 @@ def filter_motion(
         from ukemi.dynamics_filter.streamed import follow
 
         return follow(solver, figure, q, clip, terrain, person if model is None else None, progress)
+    q[: stay.start], q[stay.stop :] = q[stay.start], q[stay.stop - 1]  # what is elsewhere has no say
     problem = make_problem(figure.model, figure.soles, q, clip.time, ground, s)
+    problem.reference.trust[: stay.start], problem.reference.trust[stay.stop :] = 0.0, 0.0
     _given_contacts(problem, contacts)
     _kept_parts(problem, keep)
     problem.strength = amount
@@ -116,6 +121,16 @@ def filter_motion(
     solution = _with_bar(lambda bar: solve(problem, clip.time, bar), progress)
     seconds = clock.perf_counter() - begun
     return _result(problem, solution, seconds, q, clip, terrain, person if model is None else None)
+
+
+def _person(clip: Clip, stay: slice, mass: float | None, height: float | None, **options: Any) -> ClipFigure:
+    """The person in a clip, as the frames tell in which the body does not stand elsewhere."""
+    if stay == slice(0, len(clip)):
+        return figure_from_clip(clip, mass, height, **options)
+    outside = f"0 to {stay.start - 1}" if stay.start else f"{stay.stop} to {len(clip) - 1}"
+    text = f"{clip.name}: the body jumps to another place: frames {outside} are held still"
+    warnings.warn(f"filter_motion: {text}", UkemiWarning, stacklevel=3)
+    return replace(figure_from_clip(clip[stay], mass, height, **options), clip=clip)
 
 
 def _body(person: ClipFigure, model: Model | None, parts: Mapping[str, str] | None) -> tuple[Footed, Array]:
@@ -188,7 +203,8 @@ def _kept_parts(problem: Problem, keep: Mapping[str, float] | None) -> None:
     if keep is None:
         return
     of_kind("keep", keep, Mapping, "{part: factor}")  # type: ignore[type-abstract]
-    sides = {"arms": ("arm", "hand", "shoulder", "elbow", "wrist"), "legs": ("thigh", "shank", "foot", "toe", "knee")}
+    sides: dict[str, tuple[str, ...]] = {}
+    sides |= {"arms": ("arm", "hand", "shoulder", "elbow", "wrist"), "legs": ("thigh", "shank", "foot", "toe", "knee")}
     sides |= {"trunk": ("pelvis", "abdomen", "chest", "torso", "waist"), "head": ("head", "neck")}
     for part, factor in keep.items():
         size = float(numbers(f"keep[{part!r}]", factor, ()))
@@ -292,6 +308,4 @@ def _result(
 
 def _on_the_clip(figure: ClipFigure, clip: Clip) -> ClipFigure:
     """The figure of a clip on a belt writes into the clip as it came."""
-    from dataclasses import replace
-
     return replace(figure, clip=clip)

@@ -13,15 +13,15 @@ from ukemi.dynamics.kinematics import center_of_mass, difference, link_poses
 from ukemi.dynamics_filter.trajectory.ground import GroundUnder
 from ukemi.dynamics_filter.trajectory.points import ContactPoints
 from ukemi.model.arrays import Array
-from ukemi.model.model import Model
+from ukemi.model.model import Link, Model
 from ukemi.motion.trajectory import low_pass, trajectory
 
 #: What is faster in hands and head is noise of the capture [Hz].
 CALM = 15.0
 #: Rate at which the written motion's residual is looked at [1/s].
 DENSE = 500.0
-#: Above this a leftover at the root says that the motion is not feasible [share of body weight]. OpenSim's guideline for
-#: residual forces is 5 % of the largest ground force (Hicks et al. 2015).
+#: Above this a leftover at the root says that the motion is not feasible [share of body weight]. OpenSim's guideline
+#: for residual forces is 5 % of the largest ground force (Hicks et al. 2015).
 LEFTOVER = 0.02
 #: Points that bear less than this are not in contact [share of body weight].
 BEARS = 0.02
@@ -118,7 +118,7 @@ def quality_of(m: Measured) -> Quality:
     """The sheet of a motion."""
     weight = m.model.mass * 9.81
     angles, names = joint_turns(m.model, m.q_in, m.q_out)
-    kept = np.stack([m.trust[:, x.index] for x in _turning(m.model)], axis=1)
+    kept = np.stack([m.trust[:, x.index] for x in _moving(m.model)], axis=1)
     worst = np.where(kept, angles, 0.0)
     frame, joint = np.unravel_index(int(worst.argmax()), worst.shape)
     com = 100 * (center_of_mass(m.model, m.q_out) - center_of_mass(m.model, m.q_in))
@@ -133,7 +133,8 @@ def quality_of(m: Measured) -> Quality:
     f_n = (m.force * normals).sum(-1)
     f_t = np.linalg.norm(m.force - f_n[..., None] * normals, axis=-1)
     bears = f_n > 1e-3 * weight
-    verdict, reason = _verdict(m, leftover)
+    outside = float(max(-f_n.min(initial=0.0), (f_t - m.ground.friction * f_n).max(initial=0.0), 0.0) / weight)
+    verdict, reason = _verdict(m, leftover, outside)
     return Quality(
         verdict=verdict,
         reason=reason,
@@ -160,7 +161,7 @@ def quality_of(m: Measured) -> Quality:
         float_before_mm=before.float_height,
         peak_bw=float(f_n.sum(axis=1).max(initial=0.0) / weight),
         friction_use=float((f_t[bears] / f_n[bears]).max(initial=0.0)),
-        contact_bw=float(max(-f_n.min(initial=0.0), (f_t - m.ground.friction * f_n).max(initial=0.0), 0.0) / weight),
+        contact_bw=outside,
         contact_gap_mm=float(1e3 * np.abs(above[f_n > LOADED * weight]).max(initial=0.0)),
         torque_use=_torque_use(m.model, m.torques),
         glitches=int((~m.trust).sum()),
@@ -170,27 +171,31 @@ def quality_of(m: Measured) -> Quality:
     )
 
 
-def _verdict(m: Measured, leftover: float) -> tuple[str, str]:
+def _verdict(m: Measured, leftover: float, outside: float) -> tuple[str, str]:
     if m.fell_at is not None:
         return "infeasible", f"the figure falls at {m.fell_at:.2f} s"
     if leftover > LEFTOVER:
         size = np.where(m.supported, 0.0, np.abs(m.residual).max(axis=1))
         at = m.time[int(size.argmax())]
         return "infeasible", f"at {at:.2f} s {100 * leftover:.0f} % of body weight is held by nothing"
+    if outside > LEFTOVER:
+        return "infeasible", f"a force pulls at the ground or leaves its friction cone by {100 * outside:.0f} %"
+    if m.supported.any() and not (m.force[..., 2] > BEARS * m.model.mass * 9.81).any():
+        return "infeasible", "nothing ever touches the ground: which axis is up, and where is the floor?"
     if m.supported.any():
         share = 100 * m.supported.mean()
         return "supported", f"in {share:.0f} % of the time something besides the ground holds the body"
     return "feasible", "the ground alone explains the motion"
 
 
-def _turning(model: Model) -> list[object]:
+def _moving(model: Model) -> list[Link]:
     return [link for link in model.links[1:] if link.joint.nv]
 
 
 def joint_turns(model: Model, q0: Array, q1: Array) -> tuple[Array, list[str]]:
     """(frames, joints): angle between two motions of every joint that moves [rad], and the joints' names."""
     d = difference(model, q0, q1)
-    moving = [link for link in model.links[1:] if link.joint.nv]
+    moving = _moving(model)
     angles = np.stack([np.linalg.norm(d[:, link.v], axis=1) for link in moving], axis=1)
     return angles, [link.joint_name for link in moving]
 

@@ -76,6 +76,21 @@ def whole_fps(frame_time: float, decimals: int) -> float:
     return 1.0 / frame_time
 
 
+def longest_stay(clip: Clip) -> slice:
+    """The frames between two jumps of the body that no one can make: the longest such stretch, all of them as a rule.
+
+    In some captures the body stands elsewhere, in a rest pose, for some seconds before the motion begins.
+    """
+    place = clip.positions[:, body_root(clip)]
+    size = body_size(clip)
+    ways = np.linalg.norm(np.diff(place, axis=0), axis=1)
+    jumps = np.flatnonzero((ways > JUMP * size) & (ways * clip.fps > FASTEST * np.sqrt(size))) + 1
+    edges = [0, *(int(k) for k in jumps), len(clip)]
+    lengths = np.diff(edges)
+    longest = int(lengths.argmax())
+    return slice(edges[longest], edges[longest + 1])
+
+
 def added_rest_pose(clip: Clip) -> bool:
     """Whether frame 0 is a pose that a converter put before the motion.
 

@@ -27,9 +27,7 @@ FARTHEST = 0.2
 HANDFALLS = FootfallSettings(on_height=0.05, on_speed=0.8, off_height=0.07, off_speed=1.2, rise=0.04, wander=0.12)
 
 
-def hand_pads(
-    model: Model, q: Array, fps: float, height: Height | None = None, size: float = 1.0
-) -> dict[str, Sole]:
+def hand_pads(model: Model, q: Array, fps: float, height: Height | None = None, size: float = 1.0) -> dict[str, Sole]:
     """``"left_hand"``, ``"right_hand"`` -> where it bears, for the hands of a motion (frames, nq) that come down.
 
     A hand bears at one point: its pad is a sole whose corners coincide. Models without the landmarks ``left_palm`` and

@@ -21,7 +21,7 @@ from ukemi.motion.rotations import inverse, rotated
 
 #: z of the ground [m] under places (..., 2); None stands for 0 everywhere.
 Height = Callable[[Array], Array]
-#: Lengths and speeds below are an adult's; others' follow the size of the body. Height of the toe joint above the sole [m].
+#: Height of the toe joint above the sole [m]. This and all below are an adult's, others' follow the size of the body.
 TOE_HEIGHT = 0.012
 #: A foot that nowhere stands lower than this above the other stands on a step [m].
 STEP = 0.06

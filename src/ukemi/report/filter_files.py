@@ -27,14 +27,15 @@ CAPTIONS = {
     "Level ground force": "Of both feet together: x forward brakes at heel strike and drives at push-off.",
     "Friction in use": "Feet that bear more than 5 % of body weight. It stays below the coefficient of the ground.",
     "Centre of pressure": "Seen from above: where the force of each foot acts.",
-    "Residual at the root": "The force that nobody exerts. Where a support holds the body it is what the support gives.",
+    "Residual at the root": "The force that nobody exerts, or, where a support holds the body, what it gives.",
     "Joints: distance from the input": "How far the filter had to move the joints for the motion to be feasible.",
     "Joint torques": "The largest component of either side.",
     "Points of the soles": "Heels and balls: on the floor, or in the air; never below.",
 }
 STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:820px;margin:1.5em auto;padding:0 1em;color:#222}
 h1{margin:0}
-h2{font-size:1.1em;margin:1.6em 0 0}p{margin:.2em 0 .5em;color:#666}p.good{color:#2d6a36}p.bad{color:#b3261e}p.fair{color:#8a6d1a}
+h2{font-size:1.1em;margin:1.6em 0 0}p{margin:.2em 0 .5em;color:#666}p.good{color:#2d6a36}p.bad{color:#b3261e}
+p.fair{color:#8a6d1a}
 p.good,p.bad,p.fair{font-weight:600}table{border-collapse:collapse;width:100%;margin:1em 0;font-size:.94em}
 th{font-weight:400;text-align:left}th,td{padding:.3em .9em .3em 0;vertical-align:top;border-bottom:1px solid #e4e4e4}
 td+td,tr:first-child *{color:#777}img{max-width:100%}.plot{overflow-x:auto}.plot img{width:100%;min-width:600px}
@@ -116,9 +117,7 @@ def write_report(result: FilterResult, path: str | Path, animation: Path | None 
     )
     moving = ""
     if animation:
-        moving = (
-            f"<img alt='the input beside the filtered motion' src='{_data(animation.read_bytes(), 'gif')}'>"
-        )
+        moving = f"<img alt='the input beside the filtered motion' src='{_data(animation.read_bytes(), 'gif')}'>"
     verdict = f"{q.verdict}: {q.reason}" + (" (stopped by the user)" if result.interrupted else "")
     tone = {"feasible": "good", "supported": "fair"}.get(q.verdict, "bad")
     page = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">

@@ -27,9 +27,9 @@ class TrajectorySettings:
     consistency: (from, to) of the price that a force pays for the gap and slip of its point while contacts are sought.
     bears: share of body weight above which a point is in contact. fill, shortest: gaps in a contact that are closed,
     contacts that are dropped [tau].
-    support: leftover wrench above which something else than the ground must hold the body [BW]; support_price: leftover that
-    costs as much as a standard deviation [BW]; doubt: leftover above which that is so where the ground alone would move
-    the centre of mass farther than ``far`` [BW, l].
+    support: leftover wrench above which something else than the ground must hold the body [BW]; support_price: leftover
+    that costs as much as a standard deviation [BW]; doubt, far: leftover above which that is so too where the ground
+    alone would move the centre of mass farther than ``far`` [BW, l].
     """
 
     step: float = 1 / 36

@@ -22,7 +22,7 @@ class Knots:
 
     @classmethod
     def of_frames(cls, frames: int, interval: float, step: float) -> Knots:
-        """Knots about ``step`` apart: some at every frame, or every so many frames (the last beyond the motion's end)."""
+        """Knots about ``step`` apart: some at every frame, or every so many frames (the last beyond the end)."""
         if interval >= step:
             parts = max(round(interval / step), 1)
             return cls(interval / parts, max((frames - 1) * parts, 1))
@@ -53,7 +53,8 @@ class Knots:
         """Times of the knots, and the basis there: three functions are felt."""
         count = self.intervals + 1
         rows = np.stack([CUBIC[0, :3], CUBIC[1, :3] / self.step, 2 * CUBIC[2, :3] / self.step**2])
-        return self.step * np.arange(count), np.arange(count), np.tile(rows, (count, 1, 1))
+        times: Array = self.step * np.arange(count, dtype=np.float64)
+        return times, np.arange(count, dtype=np.intp), np.tile(rows, (count, 1, 1))
 
 
 def evaluate(coefficients: Array, first: NDArray[np.intp], basis: Array) -> tuple[Array, Array, Array]:
@@ -66,7 +67,7 @@ def evaluate(coefficients: Array, first: NDArray[np.intp], basis: Array) -> tupl
 def fit(knots: Knots, times: Array, values: Array, weights: Array, cutoff: float) -> Array:
     """Coefficients (size, k) of the spline that is nearest to values (n, k), each weighed by weights (n,).
 
-    min sum w |s(t_i) - y_i|^2 + rate integral |s'''|^2 / (2 pi cutoff)^6: a low-pass with half of its gain at ``cutoff``.
+    min sum w |s(t_i) - y_i|^2 + rate integral |s'''|^2 / (2 pi cutoff)^6: a low-pass, half of its gain at ``cutoff``.
     """
     from scipy.linalg import solveh_banded
 

@@ -32,8 +32,8 @@ from ukemi.model.arrays import Array
 STIFFNESS, STIFFER = (1e3, 3e4), 2.0
 #: Barrier of the forces' bounds, from and to.
 BARRIER = (1e-3, 1e-4)
-#: Iterations while contacts are sought, at most while the motion is fitted, those in which the barrier falls, and at most
-#: around what is not settled then.
+#: Iterations while contacts are sought, at most while the motion is fitted, those in which the barrier falls, and at
+#: most around what is not settled then.
 SEEK, FIT, SETTLE, REPAIR = 10, 25, 4, 60
 #: Share of the samples that have settled, or iterations, after which supports are looked for. Reach of a step [tau].
 MOSTLY, LOOK, NEAR = 0.9, 12, 0.5
@@ -63,8 +63,8 @@ FADE = 1.5
 
 @dataclass(eq=False)
 class State:
-    """The motion and its forces. c (size, nv): correction's coefficients; q, v, a: at the samples; frames: q, v, a at the
-    frames of the input; force (n, np, 3), residual (n, 6) [BW]; on, inside (n, np): contacts; supported (n,)."""
+    """The motion and its forces. c (size, nv): correction's coefficients; q, v, a: at the samples; frames: q, v, a at
+    the frames of the input; force (n, np, 3), residual (n, 6) [BW]; on, inside (n, np): contacts; supported (n,)."""
 
     c: Array
     q: Array
@@ -98,7 +98,7 @@ class State:
 
 @dataclass(frozen=True)
 class Iteration:
-    """One row of the trace. residual: largest [BW]; step: longest part [rad or m]; tries: how many steps were damped."""
+    """One row of the trace. residual: largest [BW]; step: longest part [rad, m]; tries: how many steps were damped."""
 
     stage: str
     residual: float
@@ -124,8 +124,8 @@ class Terms:
 
 
 class Window:
-    """The solve of some intervals of the clip. shared: how many of them the window before has solved already; what stands
-    before them is kept as it is."""
+    """The solve of some intervals of the clip. shared: how many of them the window before has solved already; what
+    stands before them is kept as it is."""
 
     def __init__(self, problem: Problem, state: State, first: int, last: int, shared: int) -> None:
         self.problem, self.state, self.shared, self.pinned = problem, state, shared, shared > 0
@@ -191,10 +191,10 @@ class Window:
             "force": vectors,
             "pull": np.zeros((n, 6)),
             "weight": np.zeros((n, 6, 6)),
-            "normal": vectors + (0.0, 0.0, 1.0),
+            "normal": np.broadcast_to(np.array((0.0, 0.0, 1.0)), vectors.shape),
             **{"gap": each, "gap_weight": each, "slip": vectors, "slip_weight": each},
-            **{name: self.zero for name in ("pose", "pose_weight", "rate", "rate_weight")},
-            **{name: self.zero for name in ("acceleration", "acceleration_weight")},
+            **dict.fromkeys(("pose", "pose_weight", "rate", "rate_weight"), self.zero),
+            **dict.fromkeys(("acceleration", "acceleration_weight"), self.zero),
             "inertia_weight": 0.0,
         }
 
@@ -274,24 +274,22 @@ class Window:
         band += self.quadratic
         gradient += self._spread_of(c)[1]
         self.damping *= RELAX
-        for trial in range(TRIALS):
+        tries = 0
+        while True:
             x = self._newton(band, gradient).reshape(self._size, -1)
             longest = float(np.abs(x).max(initial=0.0))
             share = min(1.0, LONGEST_STEP / max(longest, 1e-12))
-            parts = evaluate(share * x, self.first, self.basis)
-            moved = [q.copy(), v.copy(), a.copy()]
-            p.core.retract(*map(np.ascontiguousarray, parts), *moved)
+            moved = q.copy(), v.copy(), a.copy()
+            x0, x1, x2 = (np.ascontiguousarray(z) for z in evaluate(share * x, self.first, self.basis))
+            p.core.retract(x0, x1, x2, *moved)
             then = self.terms(*moved, c + share * x, now.lam, now.dual)
             if then.merit <= now.merit + 1e-9 * abs(now.merit):
                 break
             self._damp(then.local - now.local)
-        else:  # nothing is better than what there is: the next step begins with this damping
-            self.damping /= RELAX
-            residual = float(np.abs(now.solved["residual"][~st.supported[s]]).max(initial=0.0))
-            self.last = now
-            self.moved = self._movement(x)
-            self.trace.append(Iteration(stage, residual, longest, now.merit, TRIALS))
-            return self.trace[-1]
+            tries += 1
+            if tries == TRIALS:  # nothing is better than what there is: the next step begins with this damping
+                self.damping /= RELAX
+                return self._report(stage, now, longest, tries, x)
         st.q[s], st.v[s], st.a[s] = moved
         st.c[b] = c + share * x
         faded = share * x[-1] * self.fade
@@ -302,10 +300,13 @@ class Window:
         self._move((st.q, st.v, st.a), self.tail, beyond, tail_first, p.basis[self.tail])
         self.lam, self.dual = then.lam, then.dual
         st.force[s], st.residual[s] = then.solved["force"], then.solved["residual"]
-        residual = float(np.abs(then.solved["residual"][~st.supported[s]]).max(initial=0.0))
-        self.last = then
-        self.moved = self._movement(x)
-        self.trace.append(Iteration(stage, residual, longest, then.merit, trial))
+        return self._report(stage, then, longest, tries, x)
+
+    def _report(self, stage: str, terms: Terms, longest: float, tries: int, x: Array) -> Iteration:
+        free = ~self.state.supported[self.samples]
+        residual = float(np.abs(terms.solved["residual"][free]).max(initial=0.0))
+        self.last, self.moved = terms, self._movement(x)
+        self.trace.append(Iteration(stage, residual, longest, terms.merit, tries))
         return self.trace[-1]
 
     def _move(
@@ -329,7 +330,7 @@ class Window:
         return out
 
     def _damp(self, rise: Array) -> None:
-        """Where the merit rose the next step is damped (Levenberg, Marquardt): every sample has its own trust region."""
+        """Where the merit rose the next step is damped (Levenberg, Marquardt): every sample has a trust region."""
         from scipy.ndimage import binary_dilation
 
         worst = binary_dilation(rise > 0.1 * rise.max(), iterations=NEIGHBOURS)
