@@ -19,4 +19,4 @@ asan=$(${CXX:-c++} -print-file-name=libasan.so)
 stdcpp=$(${CXX:-c++} -print-file-name=libstdc++.so.6)
 # NumPy and the interpreter leak by design at exit; everything else must be clean.
 LD_PRELOAD="$asan $stdcpp" ASAN_OPTIONS=detect_leaks=0:abort_on_error=1 UBSAN_OPTIONS=print_stacktrace=1 \
-  PYTHONPATH="$build/package" "$@" -p no:cacheprovider tests/dynamics tests/chain tests/sim tests/contact tests/particles -m "not oracle and not fuzz"
+  PYTHONPATH="$build/package" "$@" -p no:cacheprovider tests/dynamics tests/chain tests/sim tests/contact tests/particles tests/dynamics_filter/test_trajectory_core.py tests/dynamics_filter/test_trajectory_parts.py -m "not oracle and not fuzz"

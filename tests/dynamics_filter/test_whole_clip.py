@@ -180,8 +180,8 @@ def test_without_the_price_of_doubtful_contacts_the_body_moves_farther() -> None
 
 def test_without_the_leg_line_feet_do_not_push_against_each_other() -> None:
     """In double support the front foot brakes and the rear foot drives: 0.2 to 0.3 BW between them on plates."""
-    assert feet_against_each_other(walked()) > 0.1
-    assert feet_against_each_other(uk.filter_motion(walk(2.0), settings=replace(STANDARD, line=0.0))) < 0.06
+    without = uk.filter_motion(walk(2.0), settings=replace(STANDARD, line=0.0))
+    assert feet_against_each_other(walked()) > max(0.1, 1.5 * feet_against_each_other(without))
 
 
 def test_without_a_price_on_accelerations_the_body_is_shaken() -> None:

@@ -13,8 +13,8 @@ from ukemi.motion.rotations import continuous, inverse, rotated
 from ukemi.motion.trajectory import turn_rates
 
 #: A frame this far from a smooth motion is doubted, one three times as far has no say [rad], [l]. Smoothing a sprint at
-#: 8 Hz moves its joints by at most 0.06 rad; glitches of captures are 0.3 rad and more.
-DOUBT_TURN, DOUBT_PLACE = 0.15, 0.06
+#: 8 Hz moves its ankles by up to 0.15 rad; glitches of captures are 0.5 rad and more.
+DOUBT_TURN, DOUBT_PLACE = 0.3, 0.06
 ROUNDS = 6
 
 

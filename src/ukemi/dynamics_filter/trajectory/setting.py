@@ -22,7 +22,7 @@ class TrajectorySettings:
     velocity_time, acceleration_time: by which a rate or an acceleration costs as much as a distance [tau].
     inertia: accelerations off the reference, measured by the inertia matrix, e' M e / (m g^2 inertia^2).
     height, speed: by which a point's force becomes e times dearer [l, c]. force, line: price of a force, and of what is
-    off the line to the limb's base [1/BW^2]. rate: price of a change of force from sample to sample [1/BW^2].
+    off the line to the limb's base [1/BW^2]. spread: time over which a force prefers to change [tau].
     gap, slip: of points in contact [l, c]; penetration: of all points [l], flesh: how much softer all but soles are.
     consistency: (from, to) of the price that a force pays for the gap and slip of its point while contacts are sought.
     bears: share of body weight above which a point is in contact. fill, shortest: gaps in a contact that are closed,
@@ -46,7 +46,7 @@ class TrajectorySettings:
     speed: float = 0.30
     force: float = 0.03
     line: float = 0.15
-    rate: float = 0.0
+    spread: float = 0.17
     gap: float = 0.0011
     slip: float = 0.0034
     penetration: float = 0.0011

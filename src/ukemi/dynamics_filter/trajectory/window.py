@@ -55,6 +55,8 @@ RELAX = 0.1
 NEIGHBOURS = 2
 #: Offence below which a point touches and stands; unlikelihood below which a force makes a contact.
 TOUCHES, LIKELY = 16.0, 1.0
+#: Sweeps that spread forces over time.
+SWEEPS = 40
 #: Contacts are widened by this [tau]; a force outside of what was found costs up to 20 times that of a sure contact.
 WIDER, UNSURE = 0.067, 20.0
 #: Time in which a window's correction fades out behind it [tau].
@@ -158,7 +160,7 @@ class Window:
         self.cost = np.zeros((n, len(problem.points)))
         self.quadratic = self._distance_cost()
         self.damping, self.moved, self.tolerance = np.zeros(n), np.full(n, np.inf), np.full(n, STEP[0])
-        self.zero_points = np.zeros((n, len(problem.points), 3))
+        self.zero_points, self.no_price = np.zeros((n, len(problem.points), 3)), np.zeros((n, len(problem.points)))
         self.lines = self.zero_points
 
     # --- what the motion costs -----------------------------------------------------------------------------------
@@ -218,7 +220,7 @@ class Window:
         if self.on is None:
             prices = price(offence(above, slip, s, p.leg, GRAVITY), self.kappa)[0]
         lam, dual = lam.copy(), dual.copy()
-        numbers = np.array([s.line, s.rate, p.ground.friction, self.barrier])
+        numbers = np.array([s.line, 0.0, p.ground.friction, self.barrier])
         solved = p.core.forces(
             *(wrench, arm, normals, self.cost, prices),
             *(self.zero_points, self.lines, self.multiplier, self.stiffness, lam, dual, numbers),
@@ -400,6 +402,10 @@ class Window:
             part = self._part(first, last)
             yield from part._converge(REPAIR)
             self.trace += part.trace
+            rows = slice(first, last + 1)
+            self.multiplier[rows], self.stiffness[rows] = part.multiplier, part.stiffness
+            self.lam[rows], self.dual[rows] = part.lam, part.dual
+        self._spread_forces()
 
     def _converge(self, limit: int) -> Iterator[Iteration]:
         """Steps with these contacts; multipliers move whenever the motion has settled."""
@@ -445,6 +451,36 @@ class Window:
         part.tolerance = self.tolerance[rows].copy()
         part.lam, part.dual = self.lam[rows].copy(), self.dual[rows].copy()
         return part
+
+    def _spread_forces(self) -> None:
+        """With the motion as it is, the forces that it leaves open change smoothly: over the feet, and over each sole.
+
+        Each sample's forces are drawn to the mean of their neighbours, again and again (Jacobi sweeps of the problem with
+        a price on changes); multipliers keep the root equations.
+        """
+        p, st, rows = self.problem, self.state, self.samples
+        q, v, a, _ = self._here()
+        wrench, point, _ = p.core.kinematics(q, v, a, self._places(q))
+        normals = p.ground.look(point)[1]
+        arm = point - q[:, None, :3]
+        rate = p.settings.force * (p.settings.spread * p.tau / p.knots.step) ** 2
+        numbers = np.array([p.settings.line, rate, p.ground.friction, self.barrier])
+        free = ~st.supported[rows]
+        self.stiffness[free] = STIFFNESS[1]
+        force = st.force[rows]
+        for sweep in range(SWEEPS):
+            if sweep < SWEEPS - 5:  # the last only settle the root equations
+                beside = np.concatenate([force[:1], force, force[-1:]])
+                target = 0.5 * (beside[:-2] + beside[2:])
+            solved = p.core.forces(
+                *(wrench, arm, normals, self.cost, self.no_price, target),
+                *(self.lines, self.multiplier, self.stiffness, self.lam, self.dual, numbers),
+            )
+            force = solved["force"]
+            self.multiplier[free] += self.stiffness[free] * solved["residual"][free]
+        before, after = (np.abs(r).max(axis=1) for r in (st.residual[rows], solved["residual"]))
+        good = (after < RESIDUAL) | (after <= before)  # elsewhere the cones leave no choice
+        st.force[rows][good], st.residual[rows][good] = force[good], solved["residual"][good]
 
     def _lower_barrier(self, share: float) -> None:
         barrier = BARRIER[0] * (BARRIER[1] / BARRIER[0]) ** share
