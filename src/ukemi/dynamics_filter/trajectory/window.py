@@ -455,8 +455,8 @@ class Window:
     def _spread_forces(self) -> None:
         """With the motion as it is, the forces that it leaves open change smoothly: over the feet, and over each sole.
 
-        Each sample's forces are drawn to the mean of their neighbours, again and again (Jacobi sweeps of the problem with
-        a price on changes); multipliers keep the root equations.
+        Each sample's forces are drawn to the mean of their neighbours, again and again (Jacobi sweeps of the problem
+        with a price on changes); multipliers keep the root equations.
         """
         p, st, rows = self.problem, self.state, self.samples
         q, v, a, _ = self._here()
