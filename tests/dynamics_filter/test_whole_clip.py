@@ -364,3 +364,19 @@ def test_a_cartwheel_bears_on_its_hands(shared: Path) -> None:
     result = uk.filter_motion(shared / "motions" / "cmu_bvh" / "49_06.bvh")
     assert result.verdict == "feasible"
     assert "left_hand" in result.ground_forces.names
+
+
+def test_joint_limits_are_kept() -> None:
+    """A knee that may bend by 40 degrees only, where the walk asks for 60."""
+    b = uk.Builder("stiff knee")
+    stiff = {"left_knee": np.deg2rad(40.0)}
+    for link in uk.human(28).description.links:
+        limit = stiff.get(link.joint_name)
+        b.description.links.append(
+            link if limit is None else replace(link, joint=replace(link.joint, limits=(-limit, limit)))
+        )
+    model = b.build()
+    knee = model.joint("left_knee")
+    result = uk.filter_motion(walk(1.5), model)
+    assert result.verdict == "feasible"
+    assert np.rad2deg(np.abs(result.q[:, knee.q]).max()) < 40.3  # 40.8 without limits in the problem

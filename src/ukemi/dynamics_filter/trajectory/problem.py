@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ukemi import _core
 from ukemi.dynamics_filter.trajectory.contacts import Schedule, likelihood
@@ -51,6 +52,7 @@ class Problem:
             tree_of(self.model), self.points.links.tolist(), np.array((0, 0, -GRAVITY)), self.weight, self.moment
         )
         self.times, self.first, self.basis = self.knots.at_knots()
+        self.limits = _limited(self.model)
         self.given = np.zeros((len(self.times), len(self.points)), dtype=np.int8)
         self.spread = 1 / _deviations(self.model, s, leg, self.points)
         self.rates = self.spread * s.velocity_time * self.tau
@@ -110,6 +112,20 @@ def _deviations(model: Model, s: TrajectorySettings, leg: float, points: Contact
         elif isinstance(link.joint, Prismatic):
             out[link.v] *= leg
     return out
+
+
+def _limited(model: Model) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
+    """Coordinates that have limits: where they stand in q and in v, and (k, 2) the limits."""
+    pairs = model.limits()
+    plain = [
+        (link.q.start + i, link.v.start + i)
+        for link in model.links
+        if link.joint.nq == link.joint.nv
+        for i in range(link.joint.nv)
+    ]
+    kept = [(q, v) for q, v in plain if np.isfinite(pairs[q]).any()]
+    at = np.array(kept, dtype=np.intp).reshape(-1, 2)
+    return at[:, 0], at[:, 1], pairs[at[:, 0]]
 
 
 def likelihood_of(problem: Problem, above: Array, velocity: Array) -> Array:

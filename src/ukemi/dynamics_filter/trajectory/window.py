@@ -42,6 +42,8 @@ ROOM, HELD = 1.5, 1e12
 #: Residual [body weights] at which the solve ends; steps [rad, l] below which multipliers are updated, from and to.
 RESIDUAL, STEP = 2e-7, (1e-3, 2e-5)
 LONGEST_STEP = 0.3
+#: Standard deviation of a coordinate beyond its limit [rad or m].
+LIMIT = 0.005
 #: Seats, steps and hands of others bear upwards, near the body's middle: how many times dearer horizontal forces and
 #: moments are than vertical forces.
 SUPPORT_SIDEWAYS, SUPPORT_MOMENT = 10.0, 30.0
@@ -227,8 +229,16 @@ class Window:
         )
         gap_w, gap, slip_w = self._contact_rows(above, slip, None)
         local = solved["value"] + 0.5 * (gap_w * gap**2 + slip_w * (slip**2).sum(-1)).sum(axis=1)
+        local += 0.5 * (self._beyond_limits(q) ** 2).sum(axis=1) / LIMIT**2
         merit = self._spread_of(c)[0] + float(local.sum())
         return Terms(above, normals, slip, velocity, place, solved, lam, dual, local, merit)
+
+    def _beyond_limits(self, q: Array) -> Array:
+        """(n, nv): how far coordinates are beyond their limits [rad or m]."""
+        at_q, at_v, limits = self.problem.limits
+        out = np.zeros_like(self.zero)
+        out[:, at_v] = q[:, at_q] - np.clip(q[:, at_q], limits[:, 0], limits[:, 1])
+        return out
 
     def _here(self) -> tuple[Array, Array, Array, Array]:
         s = self.samples
@@ -272,6 +282,8 @@ class Window:
             **{name: now.solved[name] for name in ("force", "pull", "weight")},
             **{"normal": now.normals, "gap": gap, "gap_weight": gap_w, "slip": now.slip, "slip_weight": slip_w},
         }
+        beyond = self._beyond_limits(q)
+        rows |= {"pose": beyond, "pose_weight": (beyond != 0) / LIMIT**2}
         band, gradient = p.core.assemble(q, v, a, now.place, self._size, self.first.tolist(), self.basis, rows)
         band += self.quadratic
         gradient += self._spread_of(c)[1]
