@@ -12,7 +12,7 @@ from ukemi.contact.terrain import Ground
 from ukemi.dynamics.forward import mass_matrix
 from ukemi.dynamics.kinematics import difference, link_poses
 from ukemi.dynamics_filter.floor import SteppedGround, above_floor, floor_of, ground_height
-from ukemi.dynamics_filter.reference import HAND, SEAT, Reference
+from ukemi.dynamics_filter.reference import HAND, Reference
 from ukemi.dynamics_filter.settings import Settings
 from ukemi.dynamics_filter.start import standing_start
 from ukemi.dynamics_filter.window import Plan, Window
@@ -224,7 +224,7 @@ class Follower:
         lag = 1 - np.exp(-steps * s.dt / s.step_lag)
         for g in range(ref.points.groups):
             left = (ref.next_landing[k, g] - k) * s.dt
-            if left <= 0 or ref.points.kind[ref.points.group == g][0] == SEAT:
+            if left <= 0:
                 continue
             lands = ref.next_landing[k, g] < len(ref)
             fade = np.clip((s.step_from - left) / (s.step_from - s.step_full), 0, 1) if lands else 0.0

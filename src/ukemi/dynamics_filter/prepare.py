@@ -26,7 +26,6 @@ from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.motion.foot_lock import FootLockSettings, lock_feet
 from ukemi.motion.footfalls import Contacts, Footed, sole_points
-from ukemi.motion.hands import hand_pads
 from ukemi.motion.knees import knee_pads
 from ukemi.motion.pivots import PARTS, turning, with_pivot
 from ukemi.motion.soles import Height, Sole, above_ground
@@ -55,18 +54,15 @@ def settled(
     fps: float,
     contacts: Contacts,
     height: Height | None,
-    moved: Array | None = None,
     steps: Footholds | None = None,
 ) -> Array:
-    """q with feet that stay where they stand, and a body that comes to them slowly, and is moved."""
+    """q with feet that stay where they stand, and a body that comes to them slowly."""
     model = figure.model
     anchors, lead = (None, None) if steps is None else (steps.anchors, steps.lead)
     locked = lock_feet(figure, q, fps, contacts=contacts, settings=ROUGHLY, height=height, anchors=anchors, lead=lead)
     move = difference(model, q, locked.q)
     move[:, 6:] = 0.0
     body = integrate(model, q, low_pass(move, fps, SETTLE), 1.0)
-    if moved is not None:
-        body[:, :3] += moved
 
     def held(body: Array) -> Array:
         return lock_feet(
@@ -78,7 +74,7 @@ def settled(
     feet = [not sole.hand for sole in figure.soles.values()]
     above = above_ground(sole_points(model, list(figure.soles.values()), still), height)
     short = np.where(contacts, above, 0.0)[:, feet].max(axis=(1, 2))
-    if moved is not None or steps is not None or short.max(initial=0.0) < LIFTED:
+    if steps is not None or short.max(initial=0.0) < LIFTED:
         return still
     wide = 2 * max(1, round(0.25 * STOOP * fps)) + 1
     short = sliding_window_view(np.pad(short, wide // 2, mode="edge"), wide).max(axis=1)
@@ -137,43 +133,37 @@ def make_reference(
     dt: float,
     ground: Ground | None = None,
     *,
-    hands: bool = False,
-    move: Array | None = None,
-    there: bool = False,
     only_feet: bool = False,
 ) -> Reference:
     """A figure's motion q (frames, nq) as a reference with steps of dt on a ground.
 
-    On a slope the body keeps its height above the ground, as in [DF03] Fig. 10. hands: whether they may bear.
-    move: (frames, 3), of the body before its feet are held where they stood without it [m]. there: whether the motion
-    was made on this ground; otherwise it was made on level ground at 0, and is brought to this one. only_feet:
-    knees and elbows do not bear, and feet do not turn.
+    The motion was made on level ground at 0 and is brought to this one; on a slope the body keeps its height above the
+    ground, as in [DF03] Fig. 10. only_feet: knees and elbows do not bear, and feet do not turn.
     """
     model, height = figure.model, ground_height(ground)
     smooth = smooth_coordinates(model, q, fps, CUTOFF)
-    pads = {**({} if only_feet else knee_pads(model, smooth, fps)), **(hand_pads(model, smooth, fps) if hands else {})}
+    pads = {} if only_feet else knee_pads(model, smooth, fps)
     if pads:
         figure = Supported(model, {**figure.soles, **pads})
     soles = list(figure.soles.values())
     bears_hands = [sole.hand for sole in soles]
     feet = sole_points(model, soles, smooth)
-    contacts = sole_contacts(feet, fps, height if there else None, hands=bears_hands)
-    turns = turning(feet, fps, height=height if there else None, hands=bears_hands)
+    contacts = sole_contacts(feet, fps, None, hands=bears_hands)
+    turns = turning(feet, fps, hands=bears_hands)
     if turns.any() and not only_feet:
         figure = Supported(model, {name: with_pivot(sole) for name, sole in figure.soles.items()})
         soles = list(figure.soles.values())
         feet = sole_points(model, soles, smooth)
         contacts = np.concatenate([contacts & ~turns.any(axis=2, keepdims=True), turns], axis=2)
-    if not there:
-        contacts = carried(contacts, feet, weight_asked_for(model, smooth, fps), fps)
+    contacts = carried(contacts, feet, weight_asked_for(model, smooth, fps), fps)
     steps = None
-    if height is not None and isinstance(ground, SteppedGround) and not there:
+    if height is not None and isinstance(ground, SteppedGround):
         steps = footholds(feet, contacts, soles, height, fps)
         contacts = steps.contacts
         smooth[:, :3] += low_pass(steps.body, fps, SETTLE)
-    elif height is not None and not there:
+    elif height is not None:
         smooth[:, 2] += height(smooth[:, :2])
-    still = settled(figure, smooth, fps, contacts, height, move, steps)
+    still = settled(figure, smooth, fps, contacts, height, steps)
     straight = straight_toes(model, still, figure.soles, contacts)
     still = laid_down(model, still, fps, figure.soles, straight, height)
     motion = trajectory(model, still, fps, dt, CUTOFF)
@@ -186,4 +176,4 @@ def make_reference(
         if wanted[first:end].any(axis=(1, 2)).all():  # nothing was to be a flight here
             held[first:end] = wanted[first:end]
     reference = Reference(model, dt, motion.q, motion.v, motion.a, points, schedule(points, held))
-    return reference if hands else soft_steps(reference)
+    return soft_steps(reference)

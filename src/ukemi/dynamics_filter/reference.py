@@ -15,8 +15,8 @@ from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 
-#: Kinds of contact points, as in core/filter_data.hpp.
-SOLE, TIP, SEAT, PIVOT, GLIDE, TOE, HAND = range(7)
+#: Kinds of contact points, as in core/filter_data.hpp (whose seat nothing here makes).
+SOLE, TIP, _, PIVOT, GLIDE, TOE, HAND = range(7)
 #: Nobody walks so soon before or after a flight [s].
 FLIGHT = 0.5
 
@@ -26,9 +26,9 @@ class ContactPoints:
     """Points of links that may touch the floor, in groups (a foot, a hand) that step together.
 
     links: (points,) indices; places: (points, 3) in link coordinates [m]; group: (points,) which group each is in;
-    kind: (points,) `SOLE`; `TIP`, which prolongs a sole that is flat and gives way when it is not; `SEAT`, which goes
-    where the body goes; `PIVOT`, on which a foot turns; `GLIDE`, which slides while it does; `TOE`, an end of toes
-    that bend at the ball; or `HAND`, which lets go when it bears no more.
+    kind: (points,) `SOLE`; `TIP`, which prolongs a sole that is flat and gives way when it is not; `PIVOT`, on which a
+    foot turns; `GLIDE`, which slides while it does; `TOE`, an end of toes that bend at the ball; or `HAND`, which lets
+    go when it bears no more.
     """
 
     links: NDArray[np.intp]

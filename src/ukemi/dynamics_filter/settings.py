@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -116,11 +116,5 @@ class Settings:
         return np.array([*np.array([*state, self.plan_force]) / 0.04, self.plan_last])
 
 
-#: What `filter_motion` uses first.
+#: What the online filter uses.
 STANDARD = Settings()
-#: A stiff pelvis on a loose spine: stays up longer, at the price of the trunk's pose. Tried when the others fall.
-SAFE = replace(STANDARD, root_weight=200.0, root_kp=400.0, root_kd=40.0, spine=5.0)
-#: Keeps its course less strictly. Tried when the standard falls.
-LOOSE = replace(STANDARD, plan_place=30.0, plan_velocity=3.0)
-#: Stiff joints: closer to the reference, less to balance with.
-CLOSE = replace(STANDARD, joint_kp=900.0, joint_kd=60.0)
