@@ -380,3 +380,15 @@ def test_joint_limits_are_kept() -> None:
     result = uk.filter_motion(walk(1.5), model)
     assert result.verdict == "feasible"
     assert np.rad2deg(np.abs(result.q[:, knee.q]).max()) < 40.3  # 40.8 without limits in the problem
+
+
+def test_a_torque_beyond_its_limit_is_not_feasible() -> None:
+    b = uk.Builder("weak knees")
+    for link in uk.human(28).description.links:
+        weak = "knee" in link.joint_name
+        b.description.links.append(replace(link, joint=replace(link.joint, effort=20.0)) if weak else link)
+    result = uk.filter_motion(walk(1.5), b.build())
+    assert result.verdict == "infeasible"
+    assert "knee needs" in result.quality.reason
+    assert result.quality.torque_use > 1
+    assert result.quality.residual_bw < RESIDUAL

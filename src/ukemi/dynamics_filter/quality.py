@@ -25,6 +25,8 @@ DENSE = 500.0
 LEFTOVER = 0.02
 #: Points that bear less than this are not in contact [share of body weight].
 BEARS = 0.02
+#: By this share a torque may pass its limit.
+STRONGER = 0.01
 #: Points that bear more than this must touch [share of body weight].
 LOADED = 0.05
 
@@ -134,7 +136,10 @@ def quality_of(m: Measured) -> Quality:
     f_t = np.linalg.norm(m.force - f_n[..., None] * normals, axis=-1)
     bears = f_n > 1e-3 * weight
     outside = float(max(-f_n.min(initial=0.0), (f_t - m.ground.friction * f_n).max(initial=0.0), 0.0) / weight)
+    use, weakest = _torque_use(m.model, m.torques)
     verdict, reason = _verdict(m, leftover, outside)
+    if verdict != "infeasible" and use > 1 + STRONGER:
+        verdict, reason = "infeasible", f"{weakest} needs {use:.1f} times its torque limit"
     return Quality(
         verdict=verdict,
         reason=reason,
@@ -163,7 +168,7 @@ def quality_of(m: Measured) -> Quality:
         friction_use=float((f_t[bears] / f_n[bears]).max(initial=0.0)),
         contact_bw=outside,
         contact_gap_mm=float(1e3 * np.abs(above[f_n > LOADED * weight]).max(initial=0.0)),
-        torque_use=_torque_use(m.model, m.torques),
+        torque_use=use,
         glitches=int((~m.trust).sum()),
         iterations=m.iterations,
         converged=m.converged,
@@ -291,10 +296,11 @@ def _linear(at: tuple[NDArray[np.intp], Array], values: Array) -> Array:
     return out
 
 
-def _torque_use(model: Model, tau: Array) -> float:
+def _torque_use(model: Model, tau: Array) -> tuple[float, str]:
+    """Largest share of an effort limit, and the joint that needs it; NaN without limits."""
     uses = [
-        float((np.abs(tau[:, link.v]) / np.maximum(np.asarray(link.joint.effort), 1e-9)).max(initial=0.0))
-        for link in model.links[1:]
-        if link.joint.nv and link.joint.effort is not None and np.all(np.isfinite(link.joint.effort))
+        (float((np.abs(tau[:, x.v]) / np.maximum(np.asarray(x.joint.effort), 1e-9)).max(initial=0.0)), x.joint_name)
+        for x in _moving(model)
+        if x.joint.effort is not None and np.all(np.isfinite(x.joint.effort))
     ]
-    return max(uses) if uses else float("nan")
+    return max(uses) if uses else (float("nan"), "")
