@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -392,3 +393,9 @@ def test_a_torque_beyond_its_limit_is_not_feasible() -> None:
     assert "knee needs" in result.quality.reason
     assert result.quality.torque_use > 1
     assert result.quality.residual_bw < RESIDUAL
+
+
+def test_results_can_be_pickled() -> None:
+    again = pickle.loads(pickle.dumps(walked()))
+    assert again.quality.joint_rms_deg == walked().quality.joint_rms_deg  # some fields are NaN
+    assert again.motion.root == pytest.approx(walked().motion.root)

@@ -25,6 +25,8 @@ DENSE = 500.0
 LEFTOVER = 0.02
 #: Points that bear less than this are not in contact [share of body weight].
 BEARS = 0.02
+#: A motion whose centre of mass is so far from the input, beside its height, is another motion.
+FAR = 0.1
 #: By this share a torque may pass its limit.
 STRONGER = 0.01
 #: Points that bear more than this must touch [share of body weight].
@@ -138,6 +140,9 @@ def quality_of(m: Measured) -> Quality:
     outside = float(max(-f_n.min(initial=0.0), (f_t - m.ground.friction * f_n).max(initial=0.0), 0.0) / weight)
     use, weakest = _torque_use(m.model, m.torques)
     verdict, reason = _verdict(m, leftover, outside)
+    moved = float(np.sqrt(((com - (0, 0, rise)) ** 2).sum(axis=1).mean()))
+    if verdict != "infeasible" and moved > 100 * FAR * float(center_of_mass(m.model, m.q_in)[:, 2].mean()):
+        verdict, reason = "infeasible", f"the nearest motion that was found is {moved:.0f} cm from the input"
     if verdict != "infeasible" and use > 1 + STRONGER:
         verdict, reason = "infeasible", f"{weakest} needs {use:.1f} times its torque limit"
     return Quality(
@@ -152,7 +157,7 @@ def quality_of(m: Measured) -> Quality:
         joint_max_deg=float(np.rad2deg(worst.max())),
         joint_max_name=names[int(joint)],
         joint_max_time=float(m.frame_time[int(frame)]),
-        com_rms_cm=float(np.sqrt(((com - (0, 0, rise)) ** 2).sum(axis=1).mean())),
+        com_rms_cm=moved,
         com_rise_cm=rise,
         hand_acceleration_ratio=_ratio(m, hands, np.max),
         hand_acceleration_rms_ratio=_ratio(m, hands, _rms),

@@ -159,6 +159,11 @@ class Clip:
             raise InvalidInputError(f"Clip.translations: expected the root (0) and other joints, got {sorted(places)}")
         object.__setattr__(self, "translations", MappingProxyType(dict(sorted(places.items()))))
 
+    def __reduce__(self) -> tuple[type[Clip], tuple[object, ...]]:
+        """Mapping proxies cannot be pickled."""
+        parts = (self.skeleton, self.fps, self.rotations, dict(self.translations), self.layout, self.raw, self.name)
+        return (Clip, parts)
+
     def __len__(self) -> int:
         """Frames."""
         return len(self.rotations)

@@ -12,6 +12,8 @@ UNITS = {"m": 1.0, "cm": 0.01, "mm": 0.001, "inch": 0.0254, "foot": 0.3048, "cmu
 #: The longest way from the root to a tip, along the bones, of an adult: 1.1 to 1.4 m on the skeletons seen (legs with
 #: toes, or spine and arm with fingers).
 LONGEST_WAY = 1.25
+#: A body stands along an axis: so many times longer than across; as long as in its zero pose; in so many of its frames.
+CLEARLY, STANDS, MOSTLY = 2.0, 0.9, 0.7
 #: Nobody moves faster [m/s]; a body that does, and goes so far within a frame [m], was put elsewhere.
 FASTEST, JUMP = 20.0, 0.3
 
@@ -58,14 +60,26 @@ def body_size(clip: Clip) -> float:
 
 
 def guess_up(clip: Clip) -> str:
-    """``"y"`` or ``"z"``: the axis along which the body is longest in most frames.
+    """``"y"`` or ``"z"`` (the clip must still be in the axes of its file): the axis along which the body stands in its
+    zero pose, if it clearly does along one of them; unless the motion stands upright along the other in most frames.
 
-    Measured as the median spread of all joints along each axis of the file (the clip must still be in them).
+    A skeleton without such a zero pose stands along the axis along which it is longest in most frames. So who crawls or
+    lies for a whole clip is not put upright.
     """
     some = np.unique(np.linspace(0, len(clip) - 1, min(len(clip), 200)).astype(int))
-    body = clip.positions[some][:, _below(clip, body_root(clip))]
-    spread = np.median(np.ptp(body, axis=1), axis=0)
-    return "y" if spread[1] >= spread[2] else "z"
+    inside = _below(clip, body_root(clip))
+    spread = np.ptp(clip.positions[some][:, inside], axis=1)
+    rest = np.zeros((len(clip.skeleton), 3))
+    for j, parent in enumerate(clip.skeleton.parents):
+        if parent >= 0:
+            rest[j] = rest[parent] + clip.skeleton.offsets[j]
+    length = np.ptp(rest[inside], axis=0)
+    for up, other in ((1, 2), (2, 1)):
+        if length[up] > CLEARLY * length[other]:
+            stands = (spread[:, other] > STANDS * length[up]) & (spread[:, other] > CLEARLY * spread[:, up])
+            return "yz"[(other if stands.mean() > MOSTLY else up) - 1]
+    middle = np.median(spread, axis=0)
+    return "y" if middle[1] >= middle[2] else "z"
 
 
 def whole_fps(frame_time: float, decimals: int) -> float:

@@ -36,6 +36,8 @@ PIVOT = 4
 STILL, LOW = 0.2, 0.03
 #: Fewer frames than this do not tell a pose; the limits are then widened.
 ENOUGH = 5
+#: A height is one at which a foot stands if it is there so often as this beside where it is most often.
+OFTEN = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,12 +96,27 @@ def standing_frames(clip: Clip, ankle: Array, toe: Array, height: Height | None 
     """Indices of the frames where the foot is low and still."""
     size = body_size(clip)
     speed = np.maximum(*(np.linalg.norm(_rate(p, clip.fps), axis=1) for p in (ankle, toe))) / np.sqrt(size)
-    above = np.maximum(*(h - np.quantile(h, 0.02) for h in (above_ground(p, height) for p in (ankle, toe))))
+    heights = (above_ground(p, height) for p in (ankle, toe))
+    above = np.maximum(*(np.abs(h - _standing_height(h, speed, size)) for h in heights))
     for wider in (1.0, 2.0, 4.0, np.inf):  # the last: a treadmill's belt carries the foot along
         chosen = np.flatnonzero((speed < wider * STILL) & (above < min(wider, 2.0) * LOW * size))
         if len(chosen) >= min(ENOUGH, len(clip)):
             return chosen
     return np.argsort(above, kind="stable")[:ENOUGH]
+
+
+def _standing_height(heights: Array, speed: Array, size: float) -> float:
+    """The lowest height at which a joint of the foot is often still: captures go lower for moments, in rolls."""
+    slow = heights[speed < STILL]
+    low = float(np.quantile(heights, 0.02))
+    if len(slow) < 2 * ENOUGH:
+        return low
+    width = 0.5 * LOW * size
+    bins = np.floor((slow - slow.min()) / width).astype(int)
+    often = np.convolve(np.bincount(bins), np.ones(3), mode="same")
+    first = int(np.flatnonzero(often >= OFTEN * often.max())[0])
+    inside = np.abs(bins - first) <= 1
+    return float(np.quantile(slow[inside], 0.1))
 
 
 def _rate(p: Array, fps: float) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ukemi.contact.terrain import Ground, HeightField, Solids, Terrain, pieces
+from ukemi.dynamics.kinematics import link_poses
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import Array
 from ukemi.model.shapes import Box
@@ -103,11 +104,13 @@ STANDS, SETTLE = 0.3, 1.5
 def made_on(ground: GroundUnder, figure: Footed, q: Array, fps: float) -> bool:
     """Whether a motion q (frames, nq) was made on this ground: its standing feet are at one height above it, and not at
     one height above a level floor."""
-    feet = sole_points(figure.model, list(figure.soles.values()), q)
-    slow = np.linalg.norm(point_velocities(feet, fps), axis=-1) < STANDS
+    links = [figure.model.link_index(sole.link) for sole in figure.soles.values()]
+    ankles = link_poses(figure.model, q)[:, links][..., :3, 3]  # soles are already fitted to a level floor
+    soles = sole_points(figure.model, list(figure.soles.values()), q)
+    slow = np.linalg.norm(point_velocities(soles, fps), axis=-1).max(axis=-1) < STANDS
     if not slow.any():
         return False
-    z, under = feet[slow][:, 2], ground.heights(feet[slow][:, :2])
+    z, under = ankles[slow][:, 2], ground.heights(ankles[slow][:, :2])
     over_level, over_ground = (float(np.subtract(*np.percentile(h, (90, 10)))) for h in (z, z - under))
     return over_ground < over_level
 

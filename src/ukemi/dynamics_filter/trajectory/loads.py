@@ -14,6 +14,9 @@ from ukemi.dynamics_filter.trajectory.problem import GRAVITY, Problem
 from ukemi.dynamics_filter.trajectory.window import State
 from ukemi.model.arrays import Array
 
+#: How much a support one leg length higher is less likely.
+COMMON = 0.2
+
 
 @dataclass(frozen=True, eq=False)
 class Loads:
@@ -70,7 +73,8 @@ def _supports(
         turn = np.linalg.norm(lack, axis=-1).sum(axis=0) / (np.linalg.norm(f, axis=1).sum() * problem.leg / 3)
         steps = np.linalg.norm(np.diff(place[part], axis=0), axis=-1).mean(axis=0) / problem.knots.step
         pace = steps / (problem.settings.speed * np.sqrt(GRAVITY * problem.leg))
-        misfit = np.where(points.sole, np.inf, turn + pace)
+        low = np.maximum(place[part, :, 2].mean(axis=0), 0) / problem.leg  # seats are commoner than bars
+        misfit = np.where(points.sole, np.inf, turn + pace + COMMON * low)
         best = int(misfit.argmin())
         link = int(points.links[best])
         R, p = X[part, link, :3, :3], X[part, link, :3, 3]

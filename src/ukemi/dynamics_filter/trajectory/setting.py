@@ -58,7 +58,7 @@ class TrajectorySettings:
     support: float = 0.3
     support_price: float = 0.18
     doubt: float = 0.1
-    far: float = 0.045
+    far: float = 0.04
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():

@@ -44,6 +44,8 @@ RESIDUAL, STEP = 2e-7, (1e-3, 2e-5)
 LONGEST_STEP = 0.3
 #: Standard deviation of a coordinate beyond its limit [rad or m].
 LIMIT = 0.005
+#: Share of body weight that holds a body which touches no ground: less is a fall.
+HANGS = 0.5
 #: Seats, steps and hands of others bear upwards, near the body's middle: how many times dearer horizontal forces and
 #: moments are than vertical forces.
 SUPPORT_SIDEWAYS, SUPPORT_MOMENT = 10.0, 30.0
@@ -527,7 +529,7 @@ class Window:
         """Where the floor cannot explain the motion by far, something else holds it: there a leftover wrench is let be,
         at the price of a force, instead of being distorted away."""
         p = self.problem
-        self.leftover = np.linalg.norm(self.state.residual[self.samples], axis=1)
+        self.leftover = self.state.residual[self.samples].copy()
         return self._support(self._runs(p.settings.support))
 
     def _look_again(self) -> bool:
@@ -544,17 +546,22 @@ class Window:
         far = np.sqrt(uniform_filter1d((com**2).sum(axis=1), width)) > p.settings.far * p.leg
         far |= np.abs(self.state.residual[s]).max(axis=1) > HOLDS
         found = self._runs(p.settings.doubt)
-        assert self.on is not None
         for first, last in _true_runs(found):
-            flies = not self.on[first:last].any(axis=1).all()  # in the air nothing holds a body
-            if flies or not far[first:last].any():
+            if not far[first:last].any():
                 found[first:last] = False
         return self._support(found & ~self.state.supported[s])
 
     def _runs(self, high: float) -> NDArray[np.bool_]:
+        """Where much is left over for some time. Who touches nothing and is hardly held falls, and has no support."""
         p = self.problem
         assert self.leftover is not None
-        return sustained(self.leftover, high, high / 3, p.settings.shortest * p.tau, p.knots.step)
+        assert self.on is not None
+        size = np.linalg.norm(self.leftover, axis=1)
+        found = sustained(size, high, high / 3, p.settings.shortest * p.tau, p.knots.step)
+        for first, last in _true_runs(found):
+            if not self.on[first:last].any() and self.leftover[first:last, 2].mean() < HANGS:
+                found[first:last] = False
+        return found
 
     def _support(self, found: NDArray[np.bool_]) -> bool:
         if not found.any():
