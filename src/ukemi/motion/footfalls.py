@@ -88,11 +88,11 @@ def _contact(above: Array, speed: Array, place: Array, fps: float, s: FootfallSe
     decided = np.where(on, 1, np.where(off, 0, -1))
     last = np.maximum.accumulate(np.where(decided >= 0, np.arange(len(on)), -1))
     state = np.where(last >= 0, decided[last], 0).astype(bool)
-    _fill(state, round(s.gap * fps), value=False)
+    without_short_runs(state, round(s.gap * fps), value=False)
     for first, end in runs(state):
         low = np.flatnonzero(above[first:end] <= np.median(above[first:end]) + s.rise)
         state[first : first + low[0]] = state[first + low[-1] + 1 : end] = False
-    _fill(state, round(s.shortest * fps), value=True)
+    without_short_runs(state, round(s.shortest * fps), value=True)
     if 0.5 * slower * s.on_speed < s.slowest:
         return state
     for first, end in runs(state):
@@ -113,7 +113,7 @@ def runs(flags: Contacts) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in edges.reshape(-1, 2)]
 
 
-def _fill(flags: Contacts, shorter: int, *, value: bool) -> None:
+def without_short_runs(flags: Contacts, shorter: int, *, value: bool) -> None:
     """Inverts runs of ``value`` that are shorter than this and do not touch the ends of the motion."""
     for first, last in runs(flags == value):
         if last - first < shorter and first > 0 and last < len(flags):

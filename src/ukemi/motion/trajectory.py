@@ -71,20 +71,27 @@ def trajectory(
         step = 1.0 / rate
     time: Array = np.arange(int(np.floor(end / positive("step", step) + 1e-9)) + 1, dtype=np.float64) * step
     x, dx, ddx = _spline(states, rate, time)
-    v, a = np.zeros((2, len(time), model.nv))
+    x, v, a = state_rates(model, x, dx, ddx)
+    return Trajectory(time, x, v, a)
+
+
+def state_rates(model: Model, x: Array, dx: Array, ddx: Array) -> tuple[Array, Array, Array]:
+    """q, v, a in ukemi's conventions from coordinates (n, nq) and their derivatives; quaternions need not be unit."""
+    q = np.array(x)
+    v, a = np.zeros((2, len(q), model.nv))
     for link in model.links:
         if link.joint.nq < 4:  # plain coordinates: velocities are their rates
             v[:, link.v], a[:, link.v] = dx[:, link.q], ddx[:, link.q]
             continue
         turn = slice(link.q.stop - 4, link.q.stop)
-        omega, alpha = turn_rates(x, dx, ddx, turn)
+        omega, alpha = _turn_rates(q, dx, ddx, turn)
         v[:, link.v.stop - 3 : link.v.stop], a[:, link.v.stop - 3 : link.v.stop] = omega, alpha
         if link.joint.nq == 7:
             place, start = slice(link.q.start, link.q.start + 3), slice(link.v.start, link.v.start + 3)
-            back = inverse(x[:, turn])
+            back = inverse(q[:, turn])
             v[:, start] = rotated(back, dx[:, place])
             a[:, start] = rotated(back, ddx[:, place]) - np.cross(omega, v[:, start])
-    return Trajectory(time, x, v, a)
+    return q, v, a
 
 
 def _checked(model: Model, q: ArrayLike) -> Array:
@@ -116,7 +123,7 @@ def _spline(states: Array, fps: float, time: Array) -> tuple[Array, Array, Array
     return spline(time), spline(time, 1), spline(time, 2)
 
 
-def turn_rates(x: Array, dx: Array, ddx: Array, turn: slice) -> tuple[Array, Array]:
+def _turn_rates(x: Array, dx: Array, ddx: Array, turn: slice) -> tuple[Array, Array]:
     """Angular velocity and acceleration in the link's frame; the spline s of a quaternion leaves the unit sphere a
     little between the frames, u = s / |s| is on it (written back into x)."""
     s, ds, dds = x[:, turn], dx[:, turn], ddx[:, turn]

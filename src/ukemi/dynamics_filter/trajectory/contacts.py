@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from ukemi.dynamics_filter.trajectory.setting import TrajectorySettings
 from ukemi.model.arrays import Array
+from ukemi.motion.footfalls import runs, without_short_runs
 
 Schedule = NDArray[np.bool_]
 #: A point whose force would cost more than e to this cannot bear.
@@ -39,8 +40,8 @@ def schedule_of(bears: Schedule, step: float, s: TrajectorySettings, tau: float)
     """(n, np): points that bear, without short gaps and short contacts. step: between samples [s]."""
     on = bears.copy()
     for p in range(on.shape[1]):
-        _close(on[:, p], round(s.fill * tau / step), value=False)
-        _close(on[:, p], round(s.shortest * tau / step), value=True)
+        without_short_runs(on[:, p], round(s.fill * tau / step), value=False)
+        without_short_runs(on[:, p], round(s.shortest * tau / step), value=True)
     return on
 
 
@@ -55,19 +56,10 @@ def widened(on: Schedule, samples: int) -> tuple[Schedule, Array]:
     return share > 0, share
 
 
-def _close(flags: NDArray[np.bool_], shorter: int, *, value: bool) -> None:
-    """Inverts runs of ``value`` that are shorter than this and do not touch the ends of the motion."""
-    changes = np.flatnonzero(np.diff(np.concatenate([[False], flags == value, [False]]).astype(int)))
-    for first, last in changes.reshape(-1, 2):
-        if last - first < shorter and first > 0 and last < len(flags):
-            flags[first:last] = not value
-
-
 def sustained(size: Array, high: float, low: float, shortest: float, step: float) -> NDArray[np.bool_]:
     """(n,): runs in which a size stays above ``low`` and is above ``high`` for at least ``shortest`` [s] in all."""
     out = np.zeros(len(size), dtype=bool)
-    changes = np.flatnonzero(np.diff(np.concatenate([[False], size > low, [False]]).astype(int)))
-    for first, last in changes.reshape(-1, 2):
+    for first, last in runs(size > low):
         if step * (size[first:last] > high).sum() >= shortest:
             out[first:last] = True
     return out

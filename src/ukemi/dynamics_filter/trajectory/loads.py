@@ -11,8 +11,9 @@ from ukemi.dynamics.inverse import inverse_dynamics
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.dynamics_filter.support import Support
 from ukemi.dynamics_filter.trajectory.problem import GRAVITY, Problem
-from ukemi.dynamics_filter.trajectory.window import State
+from ukemi.dynamics_filter.trajectory.state import State
 from ukemi.model.arrays import Array
+from ukemi.motion.footfalls import runs
 
 #: How much a support one leg length higher is less likely.
 COMMON = 0.2
@@ -64,8 +65,7 @@ def _supports(
     force = problem.weight * residual[:, :3]
     moment = problem.moment * residual[:, 3:]
     found = []
-    changes = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
-    for first, last in changes.reshape(-1, 2):
+    for first, last in runs(flags):
         part = slice(first, last)
         f, m, O = force[part], moment[part], q[part, None, :3]
         # a force through a point leaves no moment about it, and what bears hardly moves; soles have the ground already

@@ -9,8 +9,8 @@ import numpy as np
 from ukemi.dynamics_filter.trajectory.spline import Knots, evaluate, fit
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
-from ukemi.motion.rotations import continuous, inverse, rotated
-from ukemi.motion.trajectory import turn_rates
+from ukemi.motion.rotations import continuous
+from ukemi.motion.trajectory import state_rates
 
 #: A frame this far from a smooth motion is doubted, one three times as far has no say [rad], [l]. Smoothing a sprint at
 #: 8 Hz moves its ankles by up to 0.15 rad; glitches of captures are 0.5 rad and more.
@@ -32,21 +32,7 @@ class ReferenceMotion:
 
     def at(self, times: Array) -> tuple[Array, Array, Array]:
         """q (n, nq), v, a (n, nv): v and a are the derivatives of q in ukemi's conventions."""
-        x, dx, ddx = evaluate(self.coefficients, *self.knots.basis(times))
-        v, a = np.zeros((2, len(x), self.model.nv))
-        for link in self.model.links:
-            if link.joint.nq < 4:
-                v[:, link.v], a[:, link.v] = dx[:, link.q], ddx[:, link.q]
-                continue
-            turn = slice(link.q.stop - 4, link.q.stop)
-            omega, alpha = turn_rates(x, dx, ddx, turn)
-            v[:, link.v.stop - 3 : link.v.stop], a[:, link.v.stop - 3 : link.v.stop] = omega, alpha
-            if link.joint.nq == 7:
-                place, start = slice(link.q.start, link.q.start + 3), slice(link.v.start, link.v.start + 3)
-                back = inverse(x[:, turn])
-                v[:, start] = rotated(back, dx[:, place])
-                a[:, start] = rotated(back, ddx[:, place]) - np.cross(omega, v[:, start])
-        return x, v, a
+        return state_rates(self.model, *evaluate(self.coefficients, *self.knots.basis(times)))
 
 
 def reference_of(model: Model, q: Array, times: Array, knots: Knots, cutoff: float, leg: float) -> ReferenceMotion:

@@ -21,7 +21,7 @@ class TrajectorySettings:
     place, turn: of the root [l, rad]; trunk, legs, toes: of joints [rad].
     velocity_time, acceleration_time: by which a rate or an acceleration costs as much as a distance [tau].
     inertia: accelerations off the reference, measured by the inertia matrix, e' M e / (m g^2 inertia^2).
-    height, speed: by which a point's force becomes e times dearer [l, c]. force, line: price of a force, and of what is
+    height, speed: by which a point's force costs e times as much [l, c]. force, line: price of a force, and of what is
     off the line to the limb's base [1/BW^2]. spread: time over which a force prefers to change [tau].
     gap, slip: of points in contact [l, c]; penetration: of all points [l], flesh: how much softer all but soles are.
     consistency: (from, to) of the price that a force pays for the gap and slip of its point while contacts are sought.

@@ -9,7 +9,8 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from ukemi.dynamics_filter.trajectory.problem import Problem
-from ukemi.dynamics_filter.trajectory.window import RESIDUAL, Iteration, State, Window
+from ukemi.dynamics_filter.trajectory.state import Iteration, State
+from ukemi.dynamics_filter.trajectory.window import RESIDUAL, Window
 from ukemi.model.arrays import Array
 
 #: Length of a window and of what neighbours share [tau]: 6 s and 0.9 s for an adult. Corrections die out within 0.5 s.

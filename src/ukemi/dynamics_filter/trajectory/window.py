@@ -8,7 +8,6 @@ motion is made to fit them. docs/filter.md derives every term.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,9 @@ from ukemi.dynamics_filter.trajectory.contacts import (
 )
 from ukemi.dynamics_filter.trajectory.problem import GRAVITY, Problem, likelihood_of
 from ukemi.dynamics_filter.trajectory.spline import evaluate
+from ukemi.dynamics_filter.trajectory.state import Iteration, State, Terms
 from ukemi.model.arrays import Array
+from ukemi.motion.footfalls import runs
 
 #: Weight of the six root equations in the augmented Lagrangian, from and to [per squared body weight], and its growth.
 STIFFNESS, STIFFER = (1e3, 3e4), 2.0
@@ -46,8 +47,8 @@ LONGEST_STEP = 0.3
 LIMIT = 0.005
 #: Share of body weight that holds a body which touches no ground: less is a fall.
 HANGS = 0.5
-#: Seats, steps and hands of others bear upwards, near the body's middle: how many times dearer horizontal forces and
-#: moments are than vertical forces.
+#: Seats, steps and hands of others bear upwards, near the body's middle: how many times more horizontal forces and
+#: moments cost than vertical forces.
 SUPPORT_SIDEWAYS, SUPPORT_MOMENT = 10.0, 30.0
 #: What is left over below this is held well enough [body weights]: `ukemi.dynamics_filter.quality.LEFTOVER`.
 HOLDS = 0.02
@@ -65,68 +66,6 @@ SWEEPS = 40
 WIDER, UNSURE = 0.067, 20.0
 #: Time in which a window's correction fades out behind it [tau].
 FADE = 1.5
-
-
-@dataclass(eq=False)
-class State:
-    """The motion and its forces. c (size, nv): correction's coefficients; q, v, a: at the samples; frames: q, v, a at
-    the frames of the input; force (n, np, 3), residual (n, 6) [BW]; on, inside (n, np): contacts; supported (n,)."""
-
-    c: Array
-    q: Array
-    v: Array
-    a: Array
-    frame_times: Array
-    frames: tuple[Array, Array, Array]
-    force: Array
-    residual: Array
-    on: Schedule
-    inside: Array
-    supported: NDArray[np.bool_]
-
-    @classmethod
-    def start(cls, problem: Problem, frame_times: Array) -> State:
-        """The reference, without forces."""
-        q, v, a = problem.reference.at(problem.times)
-        n, points = len(problem.times), len(problem.points)
-        return cls(
-            np.zeros((problem.knots.size, problem.model.nv)),
-            *(q, v, a),
-            frame_times,
-            problem.reference.at(frame_times),
-            np.zeros((n, points, 3)),
-            np.zeros((n, 6)),
-            np.zeros((n, points), dtype=bool),
-            np.zeros((n, points)),
-            np.zeros(n, dtype=bool),
-        )
-
-
-@dataclass(frozen=True)
-class Iteration:
-    """One row of the trace. residual: largest [BW]; step: longest part [rad, m]; tries: how many steps were damped."""
-
-    stage: str
-    residual: float
-    step: float
-    merit: float
-    tries: int
-
-
-@dataclass(eq=False)
-class Terms:
-    """Everything about the present motion that a step needs."""
-
-    above: Array
-    normals: Array
-    slip: Array
-    velocity: Array
-    place: Array
-    solved: dict[str, Array]
-    lam: Array
-    dual: Array
-    local: Array
-    merit: float
 
 
 class Window:
@@ -546,7 +485,7 @@ class Window:
         far = np.sqrt(uniform_filter1d((com**2).sum(axis=1), width)) > p.settings.far * p.leg
         far |= np.abs(self.state.residual[s]).max(axis=1) > HOLDS
         found = self._runs(p.settings.doubt)
-        for first, last in _true_runs(found):
+        for first, last in runs(found):
             if not far[first:last].any():
                 found[first:last] = False
         return self._support(found & ~self.state.supported[s])
@@ -558,7 +497,7 @@ class Window:
         assert self.on is not None
         size = np.linalg.norm(self.leftover, axis=1)
         found = sustained(size, high, high / 3, p.settings.shortest * p.tau, p.knots.step)
-        for first, last in _true_runs(found):
+        for first, last in runs(found):
             if not self.on[first:last].any() and self.leftover[first:last, 2].mean() < HANGS:
                 found[first:last] = False
         return found
@@ -572,9 +511,3 @@ class Window:
         self.multiplier[found] = 0.0
         self.last = None
         return True
-
-
-def _true_runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:
-    """First and one past the last of every run."""
-    changes = np.flatnonzero(np.diff(np.concatenate([[False], flags, [False]]).astype(int)))
-    return [(int(a), int(b)) for a, b in changes.reshape(-1, 2)]

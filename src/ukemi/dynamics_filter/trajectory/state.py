@@ -1,0 +1,74 @@
+"""What a solve holds: the motion with its forces, what one evaluation gives, and a row of the trace."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukemi.dynamics_filter.trajectory.contacts import Schedule
+from ukemi.dynamics_filter.trajectory.problem import Problem
+from ukemi.model.arrays import Array
+
+
+@dataclass(eq=False)
+class State:
+    """The motion and its forces. c (size, nv): correction's coefficients; q, v, a: at the samples; frames: q, v, a at
+    the frames of the input; force (n, np, 3), residual (n, 6) [BW]; on, inside (n, np): contacts; supported (n,)."""
+
+    c: Array
+    q: Array
+    v: Array
+    a: Array
+    frame_times: Array
+    frames: tuple[Array, Array, Array]
+    force: Array
+    residual: Array
+    on: Schedule
+    inside: Array
+    supported: NDArray[np.bool_]
+
+    @classmethod
+    def start(cls, problem: Problem, frame_times: Array) -> State:
+        """The reference, without forces."""
+        q, v, a = problem.reference.at(problem.times)
+        n, points = len(problem.times), len(problem.points)
+        return cls(
+            np.zeros((problem.knots.size, problem.model.nv)),
+            *(q, v, a),
+            frame_times,
+            problem.reference.at(frame_times),
+            np.zeros((n, points, 3)),
+            np.zeros((n, 6)),
+            np.zeros((n, points), dtype=bool),
+            np.zeros((n, points)),
+            np.zeros(n, dtype=bool),
+        )
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """One row of the trace. residual: largest [BW]; step: longest part [rad, m]; tries: how many steps were damped."""
+
+    stage: str
+    residual: float
+    step: float
+    merit: float
+    tries: int
+
+
+@dataclass(eq=False)
+class Terms:
+    """Everything about the present motion that a step needs."""
+
+    above: Array
+    normals: Array
+    slip: Array
+    velocity: Array
+    place: Array
+    solved: dict[str, Array]
+    lam: Array
+    dual: Array
+    local: Array
+    merit: float
