@@ -14,6 +14,7 @@ import pytest
 import ukemi as uk
 from tests.dynamics_filter.changes import CHANGES
 from tests.dynamics_filter.motions import puts_hands_down, sits_down
+from ukemi.dynamics_filter.quality import body_reach
 from ukemi.dynamics_filter.result import FilterResult
 from ukemi.dynamics_filter.trajectory import solve as solving
 from ukemi.dynamics_filter.trajectory.setting import STANDARD
@@ -399,3 +400,11 @@ def test_results_can_be_pickled() -> None:
     again = pickle.loads(pickle.dumps(walked()))
     assert again.quality.joint_rms_deg == walked().quality.joint_rms_deg  # some fields are NaN
     assert again.motion.root == pytest.approx(walked().motion.root)
+
+
+def test_reach_is_of_the_body_and_not_of_its_pose() -> None:
+    model = walked().model
+    X = uk.link_poses(model, model.neutral())
+    reach = body_reach(model)
+    assert 0.9 < reach < 1.6
+    assert reach >= np.linalg.norm(X[:, :3, 3] - X[0, :3, 3], axis=1).max()

@@ -25,8 +25,9 @@ DENSE = 500.0
 LEFTOVER = 0.02
 #: Points that bear less than this are not in contact [share of body weight].
 BEARS = 0.02
-#: A motion whose centre of mass is so far from the input, beside its height, is another motion.
-FAR = 0.1
+#: A motion whose centre of mass is so far from the input, beside the body's reach, is another motion: 8 cm for an
+#: adult.
+FAR = 0.08
 #: By this share a torque may pass its limit.
 STRONGER = 0.01
 #: Points that bear more than this must touch [share of body weight].
@@ -141,7 +142,7 @@ def quality_of(m: Measured) -> Quality:
     use, weakest = _torque_use(m.model, m.torques)
     verdict, reason = _verdict(m, leftover, outside)
     moved = float(np.sqrt(((com - (0, 0, rise)) ** 2).sum(axis=1).mean()))
-    if verdict != "infeasible" and moved > 100 * FAR * float(center_of_mass(m.model, m.q_in)[:, 2].mean()):
+    if verdict != "infeasible" and moved > 100 * FAR * body_reach(m.model):
         verdict, reason = "infeasible", f"the nearest motion that was found is {moved:.0f} cm from the input"
     if verdict != "infeasible" and use > 1 + STRONGER:
         verdict, reason = "infeasible", f"{weakest} needs {use:.1f} times its torque limit"
@@ -179,6 +180,15 @@ def quality_of(m: Measured) -> Quality:
         converged=m.converged,
         realtime_factor=float(max(m.time[-1], 1e-9) / max(m.seconds, 1e-9)),
     )
+
+
+def body_reach(model: Model) -> float:
+    """The longest way from the root to a link, along the bones [m], whatever the pose: about 1.05 for an adult."""
+    reach = np.zeros(model.nlinks)
+    for link in model.links:
+        if link.parent is not None:
+            reach[link.index] = reach[link.parent.index] + float(np.linalg.norm(link.at.position))
+    return float(reach.max())
 
 
 def _verdict(m: Measured, leftover: float, outside: float) -> tuple[str, str]:
