@@ -41,17 +41,17 @@ public:
         model_ = {&tree_, static_cast<int>(links_.size()), bodies_.data(), {border.batch.gravity[0], border.batch.gravity[1], border.batch.gravity[2]}, force_unit, moment_unit};
     }
 
-    /// (wrench (n, 6), points (n, np, 3), velocities (n, np, 3))
+    /// (wrench (n, 6), points (n, np, 3), velocities (n, np, 3), accelerations (n, np, 3))
     nb::tuple kinematics(nb::handle q, nb::handle v, nb::handle a, nb::handle place) {
         const Samples s(*this, q, v, a, place);
         TrajectoryKinematics out;
         nb::object w = nb::steal(new_array({s.n, 6}, false, &out.wrench)), p = nb::steal(new_array({s.n, model_.np, 3}, false, &out.point));
-        nb::object u = nb::steal(new_array({s.n, model_.np, 3}, false, &out.velocity));
+        nb::object u = nb::steal(new_array({s.n, model_.np, 3}, false, &out.velocity)), du = nb::steal(new_array({s.n, model_.np, 3}, false, &out.acceleration));
         {
             nb::gil_scoped_release release;
             kernels().trajectory_kinematics(model_, s.data, out);
         }
-        return nb::make_tuple(w, p, u);
+        return nb::make_tuple(w, p, u, du);
     }
 
     nb::dict forces(nb::handle wrench, nb::handle arm, nb::handle normal, nb::handle cost, nb::handle price, nb::handle target, nb::handle line, nb::handle multiplier, nb::handle stiffness, nb::handle lambda,
@@ -85,31 +85,29 @@ public:
         return out;
     }
 
-    /// (band (knots nv, bases nv), gradient (knots nv)) of one Gauss-Newton step
-    nb::tuple assemble(nb::handle q, nb::handle v, nb::handle a, nb::handle place, int knots, const std::vector<int>& first, nb::handle basis, nb::dict rows) {
+    /// Adds one Gauss-Newton step's rows to a band (knots nv, bases nv) and a gradient (knots nv).
+    void assemble(nb::handle q, nb::handle v, nb::handle a, nb::handle place, const std::vector<int>& first, nb::handle basis, nb::dict rows, nb::handle band, nb::handle gradient) {
         const Samples s(*this, q, v, a, place);
         const npy_intp n = s.n, np = model_.np, nv = tree_.nv;
         const Array B("basis", basis.ptr());
         const npy_intp bases = B.ndim() == 3 ? B.dim(2) : -1;
         const Array b = numbers("basis", basis, {n, 3, bases});
         if (static_cast<npy_intp>(first.size()) != n) throw InputError("InvalidInputError", "first: expected one per sample");
+        const npy_intp knots = PyArray_Check(gradient.ptr()) ? PyArray_SIZE(reinterpret_cast<PyArrayObject*>(gradient.ptr())) / nv : 0;
         for (const int i : first)
             if (i < 0 || i + bases > knots) throw InputError("InvalidInputError", "first: a sample reaches beyond the knots");
         auto get = [&](const char* name, std::initializer_list<npy_intp> shape) { return numbers(name, rows[name], shape); };
         const Array force = get("force", {n, np, 3}), pull = get("pull", {n, 6}), weight = get("weight", {n, 6, 6}), normal = get("normal", {n, np, 3}), gap = get("gap", {n, np}), gap_weight = get("gap_weight", {n, np});
-        const Array slip = get("slip", {n, np, 3}), slip_weight = get("slip_weight", {n, np}), pose = get("pose", {n, nv}), pose_weight = get("pose_weight", {n, nv}), rate = get("rate", {n, nv});
+        const Array slip = get("slip", {n, np, 3}), slip_weight = get("slip_weight", {n, np}), slip_rate = get("slip_rate", {n, np, 3}), slip_rate_weight = get("slip_rate_weight", {n, np}), pose = get("pose", {n, nv}), pose_weight = get("pose_weight", {n, nv}), rate = get("rate", {n, nv});
         const Array rate_weight = get("rate_weight", {n, nv}), acceleration = get("acceleration", {n, nv}), acceleration_weight = get("acceleration_weight", {n, nv});
         TrajectorySystem y{};
-        y.knots = knots, y.bases = static_cast<int>(bases), y.first = first.data(), y.basis = b.data(), y.force = force.data(), y.pull = pull.data(), y.weight = weight.data(), y.normal = normal.data();
-        y.gap = gap.data(), y.gap_weight = gap_weight.data(), y.slip = slip.data(), y.slip_weight = slip_weight.data(), y.pose = pose.data(), y.pose_weight = pose_weight.data();
+        y.bases = static_cast<int>(bases), y.first = first.data(), y.basis = b.data(), y.force = force.data(), y.pull = pull.data(), y.weight = weight.data(), y.normal = normal.data();
+        y.gap = gap.data(), y.gap_weight = gap_weight.data(), y.slip = slip.data(), y.slip_weight = slip_weight.data(), y.slip_rate = slip_rate.data(), y.slip_rate_weight = slip_rate_weight.data(), y.pose = pose.data(), y.pose_weight = pose_weight.data();
         y.rate = rate.data(), y.rate_weight = rate_weight.data(), y.acceleration = acceleration.data(), y.acceleration_weight = acceleration_weight.data();
         y.inertia_weight = nb::cast<double>(rows["inertia_weight"]);
-        nb::object band = nb::steal(new_array({knots * nv, bases * nv}, true, &y.band)), gradient = nb::steal(new_array({knots * nv}, true, &y.gradient));
-        {
-            nb::gil_scoped_release release;
-            kernels().trajectory_assemble(model_, s.data, y);
-        }
-        return nb::make_tuple(band, gradient);
+        y.band = writable("band", band, knots * nv * bases * nv), y.gradient = writable("gradient", gradient, knots * nv);
+        nb::gil_scoped_release release;
+        kernels().trajectory_assemble(model_, s.data, y);
     }
 
     /// Moves samples by a step with its derivatives; q, v and a are replaced.
@@ -162,7 +160,8 @@ void bind_trajectory(nb::module_& m) {
         .def("kinematics", &PyTrajectory::kinematics, nb::arg("q"), nb::arg("v"), nb::arg("a"), nb::arg("place"))
         .def("forces", &PyTrajectory::forces, nb::arg("wrench"), nb::arg("arm"), nb::arg("normal"), nb::arg("cost"), nb::arg("price"), nb::arg("target"), nb::arg("line"), nb::arg("multiplier"),
              nb::arg("stiffness"), nb::arg("lambda_"), nb::arg("dual"), nb::arg("settings"))
-        .def("assemble", &PyTrajectory::assemble, nb::arg("q"), nb::arg("v"), nb::arg("a"), nb::arg("place"), nb::arg("knots"), nb::arg("first"), nb::arg("basis"), nb::arg("rows"))
+        .def("assemble", &PyTrajectory::assemble, nb::arg("q"), nb::arg("v"), nb::arg("a"), nb::arg("place"), nb::arg("first"), nb::arg("basis"), nb::arg("rows"), nb::arg("band"),
+             nb::arg("gradient"))
         .def("retract", &PyTrajectory::retract, nb::arg("x"), nb::arg("x1"), nb::arg("x2"), nb::arg("q"), nb::arg("v").none(), nb::arg("a").none());
 }
 

@@ -24,7 +24,10 @@ struct TrajectoryWork {
           rows(6 * static_cast<std::size_t>(tree.nv * bases)), weighted(rows.size()), local(static_cast<std::size_t>(tree.nv * bases) * static_cast<std::size_t>(tree.nv * bases)) {}
 };
 
-/// Wrenches that the motion needs, and places and velocities of the points.
+/// Of a point of a body at p from O that moves with velocity u.
+UKEMI_INLINE Vec3<double> point_acceleration(const RootBody& b, const Vec3<double>& p, const Vec3<double>& u) { return b.A.lin + cross(b.A.ang, p) + cross(b.V.ang, u); }
+
+/// Wrenches that the motion needs, and places, velocities and accelerations of the points.
 inline void trajectory_kinematics(const TrajectoryModel& model, const TrajectorySamples& s, const TrajectoryKinematics& out) {
     const Tree& tree = *model.tree;
     TrajectoryWork work(tree);
@@ -38,7 +41,9 @@ inline void trajectory_kinematics(const TrajectoryModel& model, const Trajectory
             const RootBody& b = work.bodies[static_cast<std::size_t>(model.point_body[i])];
             const Vec3<double> p = b.p + b.R * read3(s.place + 3 * (k * model.np + i));
             write3(out.point + 3 * (k * model.np + i), O + p);
-            write3(out.velocity + 3 * (k * model.np + i), b.V.lin + cross(b.V.ang, p));
+            const Vec3<double> u = b.V.lin + cross(b.V.ang, p);
+            write3(out.velocity + 3 * (k * model.np + i), u);
+            write3(out.acceleration + 3 * (k * model.np + i), point_acceleration(b, p, u));
         }
     }
 }
@@ -53,12 +58,12 @@ UKEMI_INLINE void add_row(double* local, int size, const int* columns, int count
     }
 }
 
-/// Gathers the Gauss-Newton rows of all samples into the band and the gradient, which the caller has cleared.
+/// Adds the Gauss-Newton rows of all samples to the band and the gradient.
 inline void trajectory_assemble(const TrajectoryModel& model, const TrajectorySamples& s, const TrajectorySystem& sys) {
     const Tree& tree = *model.tree;
     const int nv = tree.nv, bases = sys.bases, size = nv * bases;
     TrajectoryWork work(tree, bases);
-    Vec<double> gradient(static_cast<std::size_t>(size)), row(static_cast<std::size_t>(3 * size));
+    Vec<double> gradient(static_cast<std::size_t>(size)), row(static_cast<std::size_t>(5 * size));
     Vec<int> path(static_cast<std::size_t>(nv)), columns(static_cast<std::size_t>(size));
     Vec<Axis> axes(static_cast<std::size_t>(nv));
     const Vec3<double> g = read3(model.gravity);
@@ -137,18 +142,19 @@ inline void trajectory_assemble(const TrajectoryModel& model, const TrajectorySa
                 }
             }
         }
-        // points: gap and slip
+        // points: gap, slip and its rate
         for (std::ptrdiff_t i = 0; i < model.np; ++i) {
             const std::ptrdiff_t at = k * model.np + i;
-            const double wg = sys.gap_weight[at], ws = sys.slip_weight[at];
-            if (!(wg > 0) && !(ws > 0)) continue;
+            const double wg = sys.gap_weight[at], ws = sys.slip_weight[at], wr = sys.slip_rate_weight[at];
+            if (!(wg > 0) && !(ws > 0) && !(wr > 0)) continue;
             const RootBody& body = work.bodies[static_cast<std::size_t>(model.point_body[i])];
             const Vec3<double> n = read3(sys.normal + 3 * at), p = body.p + body.R * read3(s.place + 3 * at), u = body.V.lin + cross(body.V.ang, p);
+            const Vec3<double> du = point_acceleration(body, p, u);
             int count = 0;
             for (int b = model.point_body[i]; b >= 0; b = tree.bodies[static_cast<std::size_t>(b)].parent)
                 for (int c = tree.bodies[static_cast<std::size_t>(b)].nv - 1; c >= 0; --c) path[static_cast<std::size_t>(count++)] = tree.bodies[static_cast<std::size_t>(b)].iv + c;
             std::reverse(path.begin(), path.begin() + count);
-            double *r0 = row.data(), *r1 = r0 + size, *r2 = r1 + size;
+            double *r0 = row.data(), *r1 = r0 + size, *r2 = r1 + size, *r3 = r2 + size, *r4 = r3 + size;
             const Vec3<double> seed = std::fabs(n.x) < 0.7 ? Vec3<double>{1, 0, 0} : Vec3<double>{0, 1, 0};
             Vec3<double> t1 = seed - n * dot(seed, n);
             t1 = t1 * (1 / std::sqrt(dot(t1, t1)));
@@ -156,18 +162,23 @@ inline void trajectory_assemble(const TrajectoryModel& model, const TrajectorySa
             for (int m = 0; m < bases; ++m)
                 for (int c = 0; c < count; ++c) {
                     const Axis& axis = axes[static_cast<std::size_t>(path[static_cast<std::size_t>(c)])];
-                    const Motion<double> S1 = cross_motion(axis.U, axis.S);
+                    const Motion<double> S1 = cross_motion(axis.U, axis.S), S2 = cross_motion(axis.U_dot, axis.S) + cross_motion(axis.U, S1);
                     const Vec3<double> J = axis.S.lin + cross(axis.S.ang, p), J_dot = S1.lin + cross(S1.ang, p) + cross(axis.S.ang, u);
-                    const Vec3<double> slip = J * B1[m] + J_dot * B0[m];
+                    const Vec3<double> J_ddot = S2.lin + cross(S2.ang, p) + cross(S1.ang, u) * 2.0 + cross(axis.S.ang, du);
+                    const Vec3<double> slip = J * B1[m] + J_dot * B0[m], rate = J * B2[m] + J_dot * (2 * B1[m]) + J_ddot * B0[m];
                     const int at_row = m * count + c;
                     columns[static_cast<std::size_t>(at_row)] = m * nv + path[static_cast<std::size_t>(c)];
-                    r0[at_row] = dot(n, J) * B0[m], r1[at_row] = dot(t1, slip), r2[at_row] = dot(t2, slip);
+                    r0[at_row] = dot(n, J) * B0[m], r1[at_row] = dot(t1, slip), r2[at_row] = dot(t2, slip), r3[at_row] = dot(t1, rate), r4[at_row] = dot(t2, rate);
                 }
-            const Vec3<double> slip = read3(sys.slip + 3 * at);
+            const Vec3<double> slip = read3(sys.slip + 3 * at), rate = read3(sys.slip_rate + 3 * at);
             if (wg > 0) add_row(local, size, columns.data(), bases * count, r0, wg, sys.gap[at], gradient.data());
             if (ws > 0) {
                 add_row(local, size, columns.data(), bases * count, r1, ws, dot(t1, slip), gradient.data());
                 add_row(local, size, columns.data(), bases * count, r2, ws, dot(t2, slip), gradient.data());
+            }
+            if (wr > 0) {
+                add_row(local, size, columns.data(), bases * count, r3, wr, dot(t1, rate), gradient.data());
+                add_row(local, size, columns.data(), bases * count, r4, wr, dot(t2, rate), gradient.data());
             }
         }
         // into the band: column j of the whole matrix is contiguous, from its diagonal down

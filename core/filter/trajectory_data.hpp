@@ -25,7 +25,7 @@ struct TrajectorySamples {
 /// What the motion needs and where its points are.
 struct TrajectoryKinematics {
     double* wrench;              ///< (n, 6) rate of momentum less gravity, about the root's origin, in units of body weight
-    double *point, *velocity;    ///< (n, np, 3) in the world [m], [m/s]
+    double *point, *velocity, *acceleration;  ///< (n, np, 3) in the world [m], [m/s], [m/s^2]
 };
 
 /// The force problem of every sample: min 1/2 l'R l + p'l + 1/2 ws (w + y/ws - G l)^2 - barrier sum log l, l >= 0, where
@@ -54,7 +54,7 @@ struct ForceProblem {
 
 /// One Gauss-Newton system of the motion: rows are gathered into the lower band of H (columns contiguous) and the gradient.
 struct TrajectorySystem {
-    int knots, bases;            ///< coefficients (blocks), and how many of them a sample feels: 3 or 4
+    int bases;                   ///< coefficients that a sample feels: 3 or 4
     const int* first;            ///< (n) the first of them
     const double* basis;         ///< (n, 3, bases) values, first and second derivatives
     const double *force;         ///< (n, np, 3) [BW]
@@ -62,6 +62,7 @@ struct TrajectorySystem {
     const double *normal;        ///< (n, np, 3)
     const double *gap, *gap_weight;    ///< (n, np) [m], [1/m^2]
     const double *slip, *slip_weight;  ///< (n, np, 3) [m/s], (n, np) [s^2/m^2]
+    const double *slip_rate, *slip_rate_weight;  ///< (n, np, 3) [m/s^2], (n, np) [s^4/m^2]
     const double *pose, *pose_weight;  ///< (n, nv) distances from the reference and their weights
     const double *rate, *rate_weight;
     const double *acceleration, *acceleration_weight;

@@ -239,7 +239,7 @@ class Trajectory:
     ) -> None: ...
     def kinematics(
         self, q: ArrayLike, v: ArrayLike, a: ArrayLike, place: ArrayLike
-    ) -> tuple[_Array, _Array, _Array]: ...
+    ) -> tuple[_Array, _Array, _Array, _Array]: ...
     def forces(
         self,
         wrench: ArrayLike,
@@ -261,11 +261,12 @@ class Trajectory:
         v: ArrayLike,
         a: ArrayLike,
         place: ArrayLike,
-        knots: int,
         first: Sequence[int],
         basis: ArrayLike,
         rows: dict[str, Any],
-    ) -> tuple[_Array, _Array]: ...
+        band: _Array,
+        gradient: _Array,
+    ) -> None: ...
     def retract(
         self, x: ArrayLike, x1: ArrayLike, x2: ArrayLike, q: _Array, v: _Array | None, a: _Array | None
     ) -> None: ...

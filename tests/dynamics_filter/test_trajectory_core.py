@@ -94,33 +94,37 @@ def test_the_gradient_of_every_row_is_that_of_finite_differences(name: str) -> N
     force, normal = rng.normal(size=(n, points, 3)), rng.normal(size=(n, points, 3))
     normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
     W = np.stack([(lambda m: m @ m.T)(rng.normal(size=(6, 6))) for _ in range(n)])
-    wg, ws = rng.uniform(1, 2, (2, n, points))
-    level, target = rng.normal(size=(n, points)), rng.normal(size=(n, points, 3))
+    wg, ws, wr = rng.uniform(1, 2, (3, n, points))
+    level, target, jolt = rng.normal(size=(n, points)), rng.normal(size=(n, points, 3)), rng.normal(size=(n, points, 3))
 
-    def rows(q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
-        w, p, u = core.kinematics(q, v, a, place)
+    def along(u: Array) -> Array:
+        out: Array = u - (u * normal).sum(-1, keepdims=True) * normal
+        return out
+
+    def rows(q: Array, v: Array, a: Array) -> tuple[Array, Array, Array, Array]:
+        w, p, u, du = core.kinematics(q, v, a, place)
         arm = p - q[:, None, :3]
         f = force.sum(axis=1)
         m = np.cross(arm, force).sum(axis=1) * 700.0 / 210.0
-        slip = u - target
-        slip = slip - (slip * normal).sum(-1, keepdims=True) * normal
-        return w - np.concatenate([f, m], axis=1), (p * normal).sum(-1) - level, slip
+        return w - np.concatenate([f, m], axis=1), (p * normal).sum(-1) - level, along(u - target), along(du - jolt)
 
     def cost(x: Array) -> float:
         c = x.reshape(knots, nv)
         parts = [np.stack([B[k, d] @ c[first[k] : first[k] + bases] for k in range(n)]) for d in range(3)]
-        r, gap, slip = rows(*_moved(core, q, v, a, *parts))
+        r, gap, slip, rate = rows(*_moved(core, q, v, a, *parts))
         root = 0.5 * np.einsum("ni,nij,nj->", r, W, r)
-        return float(root + 0.5 * (wg * gap**2).sum() + 0.5 * (ws * (slip**2).sum(-1)).sum())
+        moves = ws * (slip**2).sum(-1) + wr * (rate**2).sum(-1)
+        return float(root + 0.5 * (wg * gap**2 + moves).sum())
 
-    r, gap, slip = rows(q, v, a)
+    r, gap, slip, rate = rows(q, v, a)
     zero = np.zeros((n, nv))
     pull = np.einsum("nij,nj->ni", W, r)
     system = {"force": force, "pull": pull, "weight": W, "normal": normal}
     system |= {"gap": gap, "gap_weight": wg, "slip": slip, "slip_weight": ws}
+    system |= {"slip_rate": rate, "slip_rate_weight": wr}
     system |= {f"{e}{w}": zero for e in ("pose", "rate", "acceleration") for w in ("", "_weight")}
-    band, gradient = core.assemble(q, v, a, place, knots, first, B, system | {"inertia_weight": 0.0})
+    band, gradient = np.zeros((knots * nv, bases * nv)), np.zeros(knots * nv)
+    core.assemble(q, v, a, place, first, B, system | {"inertia_weight": 0.0}, band, gradient)
     h = 1e-6
     numeric = np.array([(cost(h * e) - cost(-h * e)) / (2 * h) for e in np.eye(knots * nv)])
     assert np.abs(numeric - gradient).max() < 1e-6 * np.abs(gradient).max()
-    assert band.shape == (knots * nv, bases * nv)

@@ -27,18 +27,18 @@ class TrajectorySettings:
     consistency: (from, to) of the price that a force pays for the gap and slip of its point while contacts are sought.
     bears: share of body weight above which a point is in contact. fill, shortest: gaps in a contact that are closed,
     contacts that are dropped [tau].
-    support: leftover wrench above which something else than the ground must hold the body [BW]; support_price: leftover
-    that costs as much as a standard deviation [BW]; doubt, far: leftover above which that is so too where the ground
-    alone would move the centre of mass farther than ``far`` [BW, l].
+    support, far: mean leftover force above which something else than the ground must hold the body where the ground
+    alone would move the centre of mass farther than ``far`` [BW, l]; support_price: leftover that costs as much as a
+    standard deviation [BW].
     """
 
-    step: float = 1 / 36
+    step: float = 1 / 18
     cutoff: float = 2.4
     place: float = 0.022
     turn: float = 0.04
     trunk: float = 0.05
     legs: float = 0.05
-    toes: float = 0.15
+    toes: float = 0.08
     velocity_time: float = 0.26
     acceleration_time: float = 0.105
     inertia: float = 0.1
@@ -47,17 +47,16 @@ class TrajectorySettings:
     force: float = 0.03
     line: float = 0.15
     spread: float = 0.17
-    gap: float = 0.0011
-    slip: float = 0.0034
-    penetration: float = 0.0011
+    gap: float = 0.0008
+    slip: float = 0.0015
+    penetration: float = 0.0005
     flesh: float = 5.0
     consistency: tuple[float, float] = (1e-4, 1e-2)
     bears: float = 0.02
     fill: float = 0.13
     shortest: float = 0.17
-    support: float = 0.3
+    support: float = 0.12
     support_price: float = 0.18
-    doubt: float = 0.1
     far: float = 0.04
 
     def __post_init__(self) -> None:

@@ -60,15 +60,17 @@ class Iteration:
 
 @dataclass(eq=False)
 class Terms:
-    """Everything about the present motion that a step needs."""
+    """Everything about the present motion that a step needs. distance: gradient of what distances cost."""
 
     above: Array
     normals: Array
     slip: Array
+    slip_rate: Array
     velocity: Array
     place: Array
     solved: dict[str, Array]
     lam: Array
     dual: Array
     local: Array
+    distance: Array
     merit: float

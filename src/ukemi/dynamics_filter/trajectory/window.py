@@ -36,7 +36,7 @@ BARRIER = (1e-3, 1e-4)
 #: Iterations while contacts are sought, at most while the motion is fitted, those in which the barrier falls, and at
 #: most around what is not settled then.
 SEEK, FIT, SETTLE, REPAIR = 10, 25, 4, 60
-#: Share of the samples that have settled, or iterations, after which supports are looked for. Reach of a step [tau].
+#: Share of the samples that have settled, or iterations, after which multipliers move. Reach of a step [tau].
 MOSTLY, LOOK, NEAR = 0.9, 12, 0.5
 #: Room around what is not settled that is solved again [tau]. Factor that holds a coefficient where it is.
 ROOM, HELD = 1.5, 1e12
@@ -102,6 +102,7 @@ class Window:
         self.on: Schedule | None = None
         self.cost = np.zeros((n, len(problem.points)))
         self.quadratic = self._distance_cost()
+        self.band, self.factor = np.empty_like(self.quadratic), np.empty_like(self.quadratic)
         self.damping, self.moved, self.tolerance = np.zeros(n), np.full(n, np.inf), np.full(n, STEP[0])
         self.zero_points, self.no_price = np.zeros((n, len(problem.points), 3)), np.zeros((n, len(problem.points)))
         self.lines = self.zero_points
@@ -121,9 +122,10 @@ class Window:
             "inertia_weight": p.inertia,
         }
         place = np.zeros((n, len(p.points), 3))
-        band, _ = p.core.assemble(q, v, a, place, self._size, self.first.tolist(), self.basis, rows)
-        out: Array = band
-        return out
+        size = self._size * p.model.nv
+        band = np.zeros((size, 3 * p.model.nv))
+        p.core.assemble(q, v, a, place, self.first.tolist(), self.basis, rows, band, np.zeros(size))
+        return band
 
     @property
     def _size(self) -> int:
@@ -138,26 +140,26 @@ class Window:
             "weight": np.zeros((n, 6, 6)),
             "normal": np.broadcast_to(np.array((0.0, 0.0, 1.0)), vectors.shape),
             **{"gap": each, "gap_weight": each, "slip": vectors, "slip_weight": each},
+            **{"slip_rate": vectors, "slip_rate_weight": each},
             **dict.fromkeys(("pose", "pose_weight", "rate", "rate_weight"), self.zero),
             **dict.fromkeys(("acceleration", "acceleration_weight"), self.zero),
             "inertia_weight": 0.0,
         }
 
-    def _spread_of(self, c: Array) -> tuple[float, Array]:
-        """1/2 c' Q c and Q c, with Q in its lower band (size nv, bands)."""
+    def _distance_gradient(self, c: Array) -> Array:
+        """Q c, with Q in its lower band (size nv, bands)."""
         from scipy.linalg.blas import dsbmv
 
-        x = c.ravel()
-        y: Array = dsbmv(self.quadratic.shape[1] - 1, 1.0, self.quadratic.T, x, lower=1)
-        return 0.5 * float(x @ y), y
+        out: Array = dsbmv(self.quadratic.shape[1] - 1, 1.0, self.quadratic.T, c.ravel(), lower=1)
+        return out
 
     # --- forces ---------------------------------------------------------------------------------------------------
     def terms(self, q: Array, v: Array, a: Array, c: Array, lam: Array, dual: Array) -> Terms:
         p, s = self.problem, self.problem.settings
         place = self._places(q)
-        wrench, point, velocity = p.core.kinematics(q, v, a, place)
+        wrench, point, velocity, acceleration = p.core.kinematics(q, v, a, place)
         above, normals = p.ground.look(point)
-        slip = velocity - (velocity * normals).sum(-1, keepdims=True) * normals
+        slip, slip_rate = (x - (x * normals).sum(-1, keepdims=True) * normals for x in (velocity, acceleration))
         arm = point - q[:, None, :3]
         prices = np.zeros_like(above)
         if self.on is None:
@@ -168,11 +170,13 @@ class Window:
             *(wrench, arm, normals, self.cost, prices),
             *(self.zero_points, self.lines, self.multiplier, self.stiffness, lam, dual, numbers),
         )
-        gap_w, gap, slip_w = self._contact_rows(above, slip, None)
-        local = solved["value"] + 0.5 * (gap_w * gap**2 + slip_w * (slip**2).sum(-1)).sum(axis=1)
+        gap_w, gap, slip_w, rate_w = self._contact_rows(above, slip, None)
+        moves = slip_w * (slip**2).sum(-1) + rate_w * (slip_rate**2).sum(-1)
+        local = solved["value"] + 0.5 * (gap_w * gap**2 + moves).sum(axis=1)
         local += 0.5 * (self._beyond_limits(q) ** 2).sum(axis=1) / LIMIT**2
-        merit = self._spread_of(c)[0] + float(local.sum())
-        return Terms(above, normals, slip, velocity, place, solved, lam, dual, local, merit)
+        distance = self._distance_gradient(c)
+        merit = 0.5 * float(c.ravel() @ distance) + float(local.sum())
+        return Terms(above, normals, slip, slip_rate, velocity, place, solved, lam, dual, local, distance, merit)
 
     def _beyond_limits(self, q: Array) -> Array:
         """(n, nv): how far coordinates are beyond their limits [rad or m]."""
@@ -196,20 +200,25 @@ class Window:
         steep = np.nan_to_num(rise) > 0.3 * np.linalg.norm(np.nan_to_num(toward), axis=-1, keepdims=True)
         return np.where(steep, np.nan_to_num(toward) / np.where(steep, rise, 1.0), normals)
 
-    def _contact_rows(self, above: Array, slip: Array, forces: Array | None) -> tuple[Array, Array, Array]:
-        """(weights of gaps, gaps, weights of slips). forces (n, np): normal ones, only while contacts are sought; then
-        their price is what pulls at gap and slip, and it is not counted again in the merit."""
+    def _contact_rows(self, above: Array, slip: Array, forces: Array | None) -> tuple[Array, Array, Array, Array]:
+        """(weights of gaps, gaps, weights of slips and of their rates). forces (n, np): normal ones, only while contacts
+        are sought; then their price is what pulls at gap and slip, and it is not counted again in the merit.
+
+        A cubic spline can zigzag between knots at which it stands; in the midst of a contact its rate stands too: the
+        mean speed from one knot to the next, h a / 6, counts as a slip."""
         p, s = self.problem, self.problem.settings
         soft = np.where(p.points.sole, 1.0, 1 / s.flesh**2)
         deep = soft / (s.penetration * p.leg) ** 2 * (above < 0)
         gap_unit, slip_unit = (s.gap * p.leg) ** -2, 1 / (s.slip**2 * GRAVITY * p.leg)
         if self.on is not None:
             hold = soft * self.on * self.inside
-            return np.where(self.on, np.maximum(hold * gap_unit, deep), deep), above, hold * slip_unit
+            rate = np.minimum(hold[1:-1], np.minimum(hold[:-2], hold[2:])) * slip_unit * (p.knots.step / 6) ** 2
+            rates = np.concatenate([np.zeros_like(hold[:1]), rate, np.zeros_like(hold[:1])])[: len(hold)]
+            return np.where(self.on, np.maximum(hold * gap_unit, deep), deep), above, hold * slip_unit, rates
         if forces is None:
-            return deep, above, np.zeros_like(above)
+            return deep, above, np.zeros_like(above), np.zeros_like(above)
         weight = 2 * price(offence(above, slip, s, p.leg, GRAVITY), self.kappa)[1] * forces
-        return np.where(above < 0, deep, weight * gap_unit), above, weight * slip_unit
+        return np.where(above < 0, deep, weight * gap_unit), above, weight * slip_unit, np.zeros_like(above)
 
     # --- one step -------------------------------------------------------------------------------------------------
     def step(self, stage: str) -> Iteration:
@@ -218,20 +227,21 @@ class Window:
         q, v, a, c = self._here()
         now = self.last or self.terms(q, v, a, c, self.lam, self.dual)
         normal_force = (now.solved["force"] * now.normals).sum(-1)
-        gap_w, gap, slip_w = self._contact_rows(now.above, now.slip, normal_force)
+        gap_w, gap, slip_w, rate_w = self._contact_rows(now.above, now.slip, normal_force)
         rows = self._rows(q) | {
             **{name: now.solved[name] for name in ("force", "pull", "weight")},
             **{"normal": now.normals, "gap": gap, "gap_weight": gap_w, "slip": now.slip, "slip_weight": slip_w},
+            **{"slip_rate": now.slip_rate, "slip_rate_weight": rate_w},
         }
         beyond = self._beyond_limits(q)
         rows |= {"pose": beyond, "pose_weight": (beyond != 0) / LIMIT**2}
-        band, gradient = p.core.assemble(q, v, a, now.place, self._size, self.first.tolist(), self.basis, rows)
-        band += self.quadratic
-        gradient += self._spread_of(c)[1]
+        np.copyto(self.band, self.quadratic)
+        gradient = now.distance.copy()
+        p.core.assemble(q, v, a, now.place, self.first.tolist(), self.basis, rows, self.band, gradient)
         self.damping *= RELAX
         tries = 0
         while True:
-            x = self._newton(band, gradient).reshape(self._size, -1)
+            x = self._newton(gradient).reshape(self._size, -1)
             longest = float(np.abs(x).max(initial=0.0))
             share = min(1.0, LONGEST_STEP / max(longest, 1e-12))
             moved = q.copy(), v.copy(), a.copy()
@@ -291,10 +301,11 @@ class Window:
         worst = binary_dilation(rise > 0.1 * rise.max(), iterations=NEIGHBOURS)
         self.damping[worst] = np.clip(10 * self.damping[worst], *DAMPING)
 
-    def _newton(self, band: Array, gradient: Array) -> Array:
+    def _newton(self, gradient: Array) -> Array:
         from scipy.linalg import solveh_banded
 
-        band, gradient = band.copy(), gradient.copy()
+        np.copyto(self.factor, self.band)
+        band, gradient = self.factor, gradient.copy()
         nv, some = self.problem.model.nv, np.flatnonzero(self.damping > DAMPING[0] / 100)
         for m in range(3):
             blocks = (self.first[some] + m)[:, None] * nv + np.arange(nv)
@@ -325,7 +336,7 @@ class Window:
         """Finds the contacts: what a point's force pays for its gap and slip rises, and the barrier falls."""
         p, s = self.problem, self.samples
         q, v, a = p.reference.at(p.times[s])
-        _, point, velocity = p.core.kinematics(q, v, a, self._places(q))
+        _, point, velocity, _ = p.core.kinematics(q, v, a, self._places(q))
         above, normals = p.ground.look(point)
         self.lines = self._lines(q, point, normals)
         unlikely = p.unlikelihood(above, velocity, s)
@@ -349,7 +360,7 @@ class Window:
         yield from self._converge(FIT)
         if p.strength < 1:
             return
-        if self._look_again():
+        if self._look_for_supports():
             yield from self._converge(FIT)
         for first, last in self._unsettled():
             part = self._part(first, last)
@@ -375,8 +386,7 @@ class Window:
                 break
             if self.fresh and not self.looked and (calm.mean() > MOSTLY or k >= LOOK):
                 self.looked = True
-                if self._look_for_supports():
-                    continue
+                self.leftover = self.state.residual[self.samples].copy()
             if p.strength == 1 and (self.looked or not self.fresh):
                 self._update_multipliers(calm)
 
@@ -413,7 +423,7 @@ class Window:
         """
         p, st, rows = self.problem, self.state, self.samples
         q, v, a, _ = self._here()
-        wrench, point, _ = p.core.kinematics(q, v, a, self._places(q))
+        wrench, point, _, _ = p.core.kinematics(q, v, a, self._places(q))
         normals = p.ground.look(point)[1]
         arm = point - q[:, None, :3]
         rate = p.settings.force * (p.settings.spread * p.tau / p.knots.step) ** 2
@@ -465,42 +475,27 @@ class Window:
             self.last = None
 
     def _look_for_supports(self) -> bool:
-        """Where the floor cannot explain the motion by far, something else holds it: there a leftover wrench is let be,
-        at the price of a force, instead of being distorted away."""
-        p = self.problem
-        self.leftover = self.state.residual[self.samples].copy()
-        return self._support(self._runs(p.settings.support))
-
-    def _look_again(self) -> bool:
-        """Where the floor alone asks for a motion far from the input, or for more than there is, and something was left
-        over from the beginning."""
+        """Where the ground alone asks for a motion far from the input, or for more than there is, and much was left over
+        before the motion was bent to it, something else holds the body. Who touches nothing and is hardly held falls,
+        and has no support."""
         from scipy.ndimage import uniform_filter1d
 
         p, s = self.problem, self.samples
-        if self.leftover is None:
+        if self.leftover is None or self.on is None:
             return False
         com = center_of_mass(p.model, self.state.q[s]) - center_of_mass(p.model, p.reference.at(p.times[s])[0])
         com[:, 2] -= com[:, 2].mean()
         width = max(round(p.tau / p.knots.step), 1)
         far = np.sqrt(uniform_filter1d((com**2).sum(axis=1), width)) > p.settings.far * p.leg
         far |= np.abs(self.state.residual[s]).max(axis=1) > HOLDS
-        found = self._runs(p.settings.doubt)
+        force, high = self.leftover[:, :3], p.settings.support
+        found = sustained(np.linalg.norm(force, axis=1), high, high / 3, p.settings.shortest * p.tau, p.knots.step)
         for first, last in runs(found):
-            if not far[first:last].any():
+            mean = force[first:last].mean(axis=0)  # what shakes about zero is the capture's, not a support
+            falls = not self.on[first:last].any() and mean[2] < HANGS
+            if falls or not far[first:last].any() or np.linalg.norm(mean) < high:
                 found[first:last] = False
-        return self._support(found & ~self.state.supported[s])
-
-    def _runs(self, high: float) -> NDArray[np.bool_]:
-        """Where much is left over for some time. Who touches nothing and is hardly held falls, and has no support."""
-        p = self.problem
-        assert self.leftover is not None
-        assert self.on is not None
-        size = np.linalg.norm(self.leftover, axis=1)
-        found = sustained(size, high, high / 3, p.settings.shortest * p.tau, p.knots.step)
-        for first, last in runs(found):
-            if not self.on[first:last].any() and self.leftover[first:last, 2].mean() < HANGS:
-                found[first:last] = False
-        return found
+        return self._support(found)
 
     def _support(self, found: NDArray[np.bool_]) -> bool:
         if not found.any():
