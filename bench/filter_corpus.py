@@ -3,6 +3,7 @@
     python bench/filter_corpus.py FOLDER [--sample 300 --seed 20261118] [--seconds 15] [--change noise]
 
 A sample is drawn from all files by the seed alone. ``--change`` disturbs every clip first: do verdicts stay?
+``--clock`` does what the warning of a doubted frame rate asks for (CMU has subjects at 60 frames a second in files that say 120).
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ COLUMNS += (
 NEAR = (5.0, 3.0)
 
 
-def one(job: tuple[str, float, str]) -> dict[str, object]:
+def one(job: tuple[str, float, str, bool]) -> dict[str, object]:
     """The sheet of one file; an error is a row too."""
-    file, seconds, change = job
+    file, seconds, change, clock = job
     row: dict[str, object] = {"clip": Path(file).stem}
     begun = time.perf_counter()
     try:
@@ -51,6 +52,10 @@ def one(job: tuple[str, float, str]) -> dict[str, object]:
             clip = uk.read_motion(file)
             clip = CHANGES[change](clip[: round(seconds * clip.fps) + 1])
             result = uk.filter_motion(clip)
+            if clock and result.quality.plausible_fps != clip.fps:
+                row["file_fps"] = clip.fps
+                clip = uk.read_motion(file, fps=result.quality.plausible_fps)
+                result = uk.filter_motion(CHANGES[change](clip[: round(seconds * clip.fps) + 1]))
         row |= {"duration_s": clip.duration, **result.quality.as_dict()}
         row["supports"] = [str(x) for x in result.supports]
     except uk.UkemiError as error:
@@ -59,7 +64,7 @@ def one(job: tuple[str, float, str]) -> dict[str, object]:
     return row
 
 
-def rows_of(jobs: list[tuple[str, float, str]], processes: int) -> Iterator[dict[str, object]]:
+def rows_of(jobs: list[tuple[str, float, str, bool]], processes: int) -> Iterator[dict[str, object]]:
     with get_context("spawn").Pool(processes) as pool:
         yield from pool.imap(one, jobs)
 
@@ -71,6 +76,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=20261118)
     parser.add_argument("--seconds", type=float, default=15.0, help="longer clips are cut")
     parser.add_argument("--change", choices=list(CHANGES), default="none")
+    parser.add_argument("--clock", action="store_true", help="where the frame rate is doubted take the plausible one")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--out", type=Path, help="rows as JSON lines")
     given = parser.parse_args()
@@ -79,7 +85,7 @@ def main() -> None:
         files = sorted(random.Random(given.seed).sample(files, min(given.sample, len(files))))
     rows = []
     print("| clip | verdict | " + " | ".join(COLUMNS) + " |\n|" + "---|" * (len(COLUMNS) + 2))
-    for row in rows_of([(f, given.seconds, given.change) for f in files], given.processes):
+    for row in rows_of([(f, given.seconds, given.change, given.clock) for f in files], given.processes):
         rows.append(row)
         cells = [f"{row[c]:.3g}" if c in row else "" for c in COLUMNS]
         print(f"| {row['clip']} | {row['verdict']} | " + " | ".join(cells) + " |", flush=True)

@@ -63,7 +63,7 @@ inline void trajectory_assemble(const TrajectoryModel& model, const TrajectorySa
     const Tree& tree = *model.tree;
     const int nv = tree.nv, bases = sys.bases, size = nv * bases;
     TrajectoryWork work(tree, bases);
-    Vec<double> gradient(static_cast<std::size_t>(size)), row(static_cast<std::size_t>(5 * size));
+    Vec<double> gradient(static_cast<std::size_t>(size)), row(static_cast<std::size_t>(6 * size));
     Vec<int> path(static_cast<std::size_t>(nv)), columns(static_cast<std::size_t>(size));
     Vec<Axis> axes(static_cast<std::size_t>(nv));
     const Vec3<double> g = read3(model.gravity);
@@ -142,11 +142,11 @@ inline void trajectory_assemble(const TrajectoryModel& model, const TrajectorySa
                 }
             }
         }
-        // points: gap, slip and its rate
+        // points: gap, now and between samples, slip and its rate
         for (std::ptrdiff_t i = 0; i < model.np; ++i) {
             const std::ptrdiff_t at = k * model.np + i;
-            const double wg = sys.gap_weight[at], ws = sys.slip_weight[at], wr = sys.slip_rate_weight[at];
-            if (!(wg > 0) && !(ws > 0) && !(wr > 0)) continue;
+            const double wg = sys.gap_weight[at], ws = sys.slip_weight[at], wr = sys.slip_rate_weight[at], wa = sys.ahead_weight[at];
+            if (!(wg > 0) && !(ws > 0) && !(wr > 0) && !(wa > 0)) continue;
             const RootBody& body = work.bodies[static_cast<std::size_t>(model.point_body[i])];
             const Vec3<double> n = read3(sys.normal + 3 * at), p = body.p + body.R * read3(s.place + 3 * at), u = body.V.lin + cross(body.V.ang, p);
             const Vec3<double> du = point_acceleration(body, p, u);
@@ -154,7 +154,9 @@ inline void trajectory_assemble(const TrajectoryModel& model, const TrajectorySa
             for (int b = model.point_body[i]; b >= 0; b = tree.bodies[static_cast<std::size_t>(b)].parent)
                 for (int c = tree.bodies[static_cast<std::size_t>(b)].nv - 1; c >= 0; --c) path[static_cast<std::size_t>(count++)] = tree.bodies[static_cast<std::size_t>(b)].iv + c;
             std::reverse(path.begin(), path.begin() + count);
-            double *r0 = row.data(), *r1 = r0 + size, *r2 = r1 + size, *r3 = r2 + size, *r4 = r3 + size;
+            double *r0 = row.data(), *r1 = r0 + size, *r2 = r1 + size, *r3 = r2 + size, *r4 = r3 + size, *r5 = r4 + size;
+            const Vec3<double> n_ahead = read3(sys.ahead_normal + 3 * at);
+            const double later = sys.ahead_time;
             const Vec3<double> seed = std::fabs(n.x) < 0.7 ? Vec3<double>{1, 0, 0} : Vec3<double>{0, 1, 0};
             Vec3<double> t1 = seed - n * dot(seed, n);
             t1 = t1 * (1 / std::sqrt(dot(t1, t1)));
@@ -169,6 +171,7 @@ inline void trajectory_assemble(const TrajectoryModel& model, const TrajectorySa
                     const int at_row = m * count + c;
                     columns[static_cast<std::size_t>(at_row)] = m * nv + path[static_cast<std::size_t>(c)];
                     r0[at_row] = dot(n, J) * B0[m], r1[at_row] = dot(t1, slip), r2[at_row] = dot(t2, slip), r3[at_row] = dot(t1, rate), r4[at_row] = dot(t2, rate);
+                    r5[at_row] = dot(n_ahead, J * B0[m] + slip * later + rate * (0.5 * later * later));
                 }
             const Vec3<double> slip = read3(sys.slip + 3 * at), rate = read3(sys.slip_rate + 3 * at);
             if (wg > 0) add_row(local, size, columns.data(), bases * count, r0, wg, sys.gap[at], gradient.data());
@@ -176,6 +179,7 @@ inline void trajectory_assemble(const TrajectoryModel& model, const TrajectorySa
                 add_row(local, size, columns.data(), bases * count, r1, ws, dot(t1, slip), gradient.data());
                 add_row(local, size, columns.data(), bases * count, r2, ws, dot(t2, slip), gradient.data());
             }
+            if (wa > 0) add_row(local, size, columns.data(), bases * count, r5, wa, sys.ahead[at], gradient.data());
             if (wr > 0) {
                 add_row(local, size, columns.data(), bases * count, r3, wr, dot(t1, rate), gradient.data());
                 add_row(local, size, columns.data(), bases * count, r4, wr, dot(t2, rate), gradient.data());

@@ -61,6 +61,8 @@ struct TrajectorySystem {
     const double *pull, *weight; ///< (n, 6), (n, 6, 6) of the root rows
     const double *normal;        ///< (n, np, 3)
     const double *gap, *gap_weight;    ///< (n, np) [m], [1/m^2]
+    double ahead_time;                 ///< [s] of the rows below: depths p + t v + t^2/2 a, between samples
+    const double *ahead, *ahead_weight, *ahead_normal;  ///< (n, np) [m], (n, np) [1/m^2], (n, np, 3)
     const double *slip, *slip_weight;  ///< (n, np, 3) [m/s], (n, np) [s^2/m^2]
     const double *slip_rate, *slip_rate_weight;  ///< (n, np, 3) [m/s^2], (n, np) [s^4/m^2]
     const double *pose, *pose_weight;  ///< (n, nv) distances from the reference and their weights

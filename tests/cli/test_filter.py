@@ -65,7 +65,7 @@ def test_ctrl_c_before_the_solve_says_what_is_left(
     def stop(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ukemi.dynamics_filter.clip.figure_from_clip", stop)
+    monkeypatch.setattr("ukemi.dynamics_filter.placed.figure_from_clip", stop)
     out = tmp_path / "out"
     done = CliRunner().invoke(app, ["filter", str(short_walk), "--out", str(out)])
     assert done.exit_code == 130

@@ -94,34 +94,43 @@ def test_the_gradient_of_every_row_is_that_of_finite_differences(name: str) -> N
     force, normal = rng.normal(size=(n, points, 3)), rng.normal(size=(n, points, 3))
     normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
     W = np.stack([(lambda m: m @ m.T)(rng.normal(size=(6, 6))) for _ in range(n)])
-    wg, ws, wr = rng.uniform(1, 2, (3, n, points))
+    wg, ws, wr, wa = rng.uniform(1, 2, (4, n, points))
+    later, facing = 0.3, rng.normal(size=(n, points, 3))
     level, target, jolt = rng.normal(size=(n, points)), rng.normal(size=(n, points, 3)), rng.normal(size=(n, points, 3))
 
     def along(u: Array) -> Array:
         out: Array = u - (u * normal).sum(-1, keepdims=True) * normal
         return out
 
-    def rows(q: Array, v: Array, a: Array) -> tuple[Array, Array, Array, Array]:
+    def rows(q: Array, v: Array, a: Array) -> tuple[Array, Array, Array, Array, Array]:
         w, p, u, du = core.kinematics(q, v, a, place)
         arm = p - q[:, None, :3]
         f = force.sum(axis=1)
         m = np.cross(arm, force).sum(axis=1) * 700.0 / 210.0
-        return w - np.concatenate([f, m], axis=1), (p * normal).sum(-1) - level, along(u - target), along(du - jolt)
+        ahead = ((p + later * u + 0.5 * later**2 * du) * facing).sum(-1) - level
+        return (
+            w - np.concatenate([f, m], axis=1),
+            (p * normal).sum(-1) - level,
+            along(u - target),
+            along(du - jolt),
+            ahead,
+        )
 
     def cost(x: Array) -> float:
         c = x.reshape(knots, nv)
         parts = [np.stack([B[k, d] @ c[first[k] : first[k] + bases] for k in range(n)]) for d in range(3)]
-        r, gap, slip, rate = rows(*_moved(core, q, v, a, *parts))
+        r, gap, slip, rate, ahead = rows(*_moved(core, q, v, a, *parts))
         root = 0.5 * np.einsum("ni,nij,nj->", r, W, r)
         moves = ws * (slip**2).sum(-1) + wr * (rate**2).sum(-1)
-        return float(root + 0.5 * (wg * gap**2 + moves).sum())
+        return float(root + 0.5 * (wg * gap**2 + wa * ahead**2 + moves).sum())
 
-    r, gap, slip, rate = rows(q, v, a)
+    r, gap, slip, rate, ahead = rows(q, v, a)
     zero = np.zeros((n, nv))
     pull = np.einsum("nij,nj->ni", W, r)
     system = {"force": force, "pull": pull, "weight": W, "normal": normal}
     system |= {"gap": gap, "gap_weight": wg, "slip": slip, "slip_weight": ws}
     system |= {"slip_rate": rate, "slip_rate_weight": wr}
+    system |= {"ahead_time": later, "ahead": ahead, "ahead_weight": wa, "ahead_normal": facing}
     system |= {f"{e}{w}": zero for e in ("pose", "rate", "acceleration") for w in ("", "_weight")}
     band, gradient = np.zeros((knots * nv, bases * nv)), np.zeros(knots * nv)
     core.assemble(q, v, a, place, first, B, system | {"inertia_weight": 0.0}, band, gradient)

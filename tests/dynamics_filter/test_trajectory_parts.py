@@ -88,7 +88,7 @@ def test_the_basis_is_that_of_another_library() -> None:
 def test_the_fit_is_a_low_pass_with_half_its_gain_at_the_cutoff() -> None:
     fps, cutoff = 240.0, 8.0
     t = np.arange(0, 4, 1 / fps)
-    knots = Knots.of_frames(len(t), 1 / fps, 1 / 120)
+    knots = Knots.of_frames(len(t), 1 / fps, 1 / 120, 1 / 120)
     for frequency, gain in ((2.0, 1.0), (cutoff, 0.5), (24.0, 0.0014)):
         y = np.sin(2 * np.pi * frequency * t)[:, None]
         s = evaluate(fit(knots, t, y, np.ones(len(t)), cutoff), *knots.basis(t))[0][:, 0]
@@ -98,7 +98,7 @@ def test_the_fit_is_a_low_pass_with_half_its_gain_at_the_cutoff() -> None:
 
 def test_knots_stand_on_frames() -> None:
     for fps in (25.0, 30.0, 60.0, 100.0, 120.0, 240.0, 500.0):
-        knots = Knots.of_frames(101, 1 / fps, 1 / 118)
+        knots = Knots.of_frames(101, 1 / fps, 1 / 118, 1 / 80)
         ratio = knots.step * fps
         assert ratio == pytest.approx(round(ratio)) or 1 / ratio == pytest.approx(round(1 / ratio))
         assert 0.7 / 118 < knots.step < 1.45 / 118
@@ -108,7 +108,7 @@ def test_knots_stand_on_frames() -> None:
 def test_rates_of_the_reference_are_those_of_its_coordinates() -> None:
     figure = uk.figure_from_clip(walk(0.6))
     q, times = np.array(figure.q()), walk(0.6).time
-    reference = reference_of(figure.model, q, times, Knots.of_frames(len(q), 1 / 120, 1 / 118), 8.0, 0.9)
+    reference = reference_of(figure.model, q, times, Knots.of_frames(len(q), 1 / 120, 1 / 118, 1 / 118), 8.0, 0.9)
     t, h = np.linspace(0.101, 0.401, 7), 1e-5
     before, here, after = (reference.at(t + d) for d in (-h, 0.0, h))
     v = uk.difference(figure.model, before[0], after[0]) / (2 * h)

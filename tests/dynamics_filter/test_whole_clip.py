@@ -73,8 +73,8 @@ def test_ground_forces_carry_the_body() -> None:
 def test_torques_are_those_of_inverse_dynamics_and_smooth() -> None:
     r = walked()
     assert np.abs(r.tau[:, :6]).max() < RESIDUAL * 9.81 * r.model.mass
-    jumps = np.abs(np.diff(r.torques, axis=0)).max() / r.model.mass
-    assert jumps < 1.0  # N m/kg between two rows; the forward simulation that was here before had 10
+    rate = np.abs(np.diff(r.torques, axis=0)).max() / (r.model.mass * r.dt)
+    assert rate < 200  # N m/kg/s; the forward simulation that was here before had 5000
 
 
 def test_pressure_lies_in_the_soles() -> None:
@@ -204,7 +204,7 @@ def test_feet_alone_stand_without_physics() -> None:
 
 def test_a_part_is_kept_closer() -> None:
     plain, kept = (uk.filter_motion(walk(1.2), keep=k).quality for k in (None, {"legs": 5.0}))
-    assert kept.joint_rms_deg < 0.7 * plain.joint_rms_deg
+    assert kept.joint_rms_deg < 0.8 * plain.joint_rms_deg
 
 
 def test_contacts_that_are_given_are_the_only_ones() -> None:

@@ -14,7 +14,8 @@ import typer
 from ukemi.cli.figures import open_model
 from ukemi.cli.folders import check_folder
 from ukemi.contact.terrain import Ground
-from ukemi.dynamics_filter.clip import Intervals, filter_motion
+from ukemi.dynamics_filter.clip import filter_motion
+from ukemi.dynamics_filter.control import Intervals
 from ukemi.errors import FileFormatError, InvalidInputError, UkemiWarning
 from ukemi.motion.clip import Clip
 from ukemi.motion.read import read_motion
@@ -38,7 +39,10 @@ def filter_command(
     ] = None,
     solver: Annotated[str, typer.Option(help="trajectory (the whole clip at once), online, or paper.")] = "trajectory",
     slope: Annotated[float, typer.Option(help="Of the ground along x (degrees), positive uphill.")] = 0.0,
-    belt: Annotated[float, typer.Option(help="Velocity of the ground along x (m/s), for a treadmill.")] = 0.0,
+    belt: Annotated[
+        float | None, typer.Option(help="Velocity of a treadmill's belt along x (m/s); 0: none; default found.")
+    ] = None,
+    cutoff: Annotated[float | None, typer.Option(help="Of the smoothing of the input (Hz); default about 8.")] = None,
     friction: Annotated[float, typer.Option(help="Of the ground.")] = 0.8,
     strength: Annotated[float, typer.Option(help="1 full physics, less lets the root lack some force, 0 none.")] = 1.0,
     only: Annotated[str | None, typer.Option(help="feet: feet that touch and stand, without physics.")] = None,
@@ -101,7 +105,7 @@ def filter_command(
     amount = 0.0 if only == "feet" else strength
     clip = _window(_opened(file, unit, up, rest_pose, fps, skeleton, static), start, end)
     a = np.deg2rad(slope)
-    along = belt * np.array([np.cos(a), 0.0, np.sin(a)])
+    along = (belt or 0.0) * np.array([np.cos(a), 0.0, np.sin(a)])
     ground = Ground(normal=(-np.sin(a), 0.0, np.cos(a)), friction=friction, velocity=along)
     try:
         with warnings.catch_warnings(record=True) as said:
@@ -118,6 +122,8 @@ def filter_command(
                 height=height,
                 sex=sex,  # type: ignore[arg-type]  # checked there
                 parts=_pairs("--parts", parts) or None,
+                belt=belt is None,
+                cutoff=cutoff,
                 progress=not as_json,
             )
     except KeyboardInterrupt:

@@ -43,7 +43,9 @@ class Quality:
     weights; written_residual_rms: force that it lacks in the written motion (splines through its frames, 500 Hz, the
     written forces), RMS; supported_share: of the time in which something else than the ground holds the body.
     joint_rms_deg, joint_max_deg with joint_max_name and joint_max_time [s]: frames that are glitches of the input left
-    out (glitches: how many joint frames). com_rms_cm: centre of mass, its mean rise com_rise_cm taken out.
+    out (glitches: how many joint frames). plausible_fps: frames per second at which gravity explains the input; another
+    number than the clip's says that its frame rate is doubted. com_rms_cm: centre of mass, its mean rise com_rise_cm
+    taken out.
     hand_acceleration_ratio (largest), hand_acceleration_rms_ratio, head_acceleration_ratio: out over in, below 15 Hz.
     skate_cm_s: mean speed along the ground of sole points in contact, skate_mm: the same per frame; penetration_mm:
     deepest point of a sole; float_mm: mean height of sole points in contact. *_before: of the input, by the same code.
@@ -82,6 +84,7 @@ class Quality:
     contact_gap_mm: float
     torque_use: float
     glitches: int
+    plausible_fps: float
     iterations: int
     converged: bool
     realtime_factor: float
@@ -116,6 +119,7 @@ class Measured:
     iterations: int
     converged: bool
     seconds: float
+    plausible_fps: float
     fell_at: float | None = None
 
 
@@ -146,6 +150,8 @@ def quality_of(m: Measured) -> Quality:
         verdict, reason = "infeasible", f"the nearest motion that was found is {moved:.0f} cm from the input"
     if verdict != "infeasible" and use > 1 + STRONGER:
         verdict, reason = "infeasible", f"{weakest} needs {use:.1f} times its torque limit"
+    if verdict != "feasible" and m.plausible_fps != m.fps:
+        reason += f"; at {m.plausible_fps:g} frames a second gravity would explain the input much better"
     return Quality(
         verdict=verdict,
         reason=reason,
@@ -176,6 +182,7 @@ def quality_of(m: Measured) -> Quality:
         contact_gap_mm=float(1e3 * np.abs(above[f_n > LOADED * weight]).max(initial=0.0)),
         torque_use=use,
         glitches=int((~m.trust).sum()),
+        plausible_fps=m.plausible_fps,
         iterations=m.iterations,
         converged=m.converged,
         realtime_factor=float(max(m.time[-1], 1e-9) / max(m.seconds, 1e-9)),

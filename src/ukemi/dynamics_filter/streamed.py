@@ -102,6 +102,7 @@ def _result(
             n,
             run.fell_at is None,
             run.seconds,
+            clip.fps,
             run.fell_at,
         )
     )

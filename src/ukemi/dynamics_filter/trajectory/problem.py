@@ -76,13 +76,14 @@ def make_problem(
     times: Array,
     ground: GroundUnder,
     settings: TrajectorySettings = STANDARD,
+    cutoff: float | None = None,
 ) -> Problem:
-    """q (frames, nq) at times (frames,), from 0."""
+    """q (frames, nq) at times (frames,), from 0. cutoff: of the reference, instead of the setting's [Hz]."""
     leg = leg_length(model, soles)
     tau = float(np.sqrt(leg / GRAVITY))
     interval = float(times[1] - times[0]) if len(times) > 1 else settings.step * tau
-    knots = Knots.of_frames(len(times), interval, settings.step * tau)
-    reference = reference_of(model, q, times, knots, settings.cutoff / tau, leg)
+    knots = Knots.of_frames(len(times), interval, settings.step * tau, settings.coarse * tau)
+    reference = reference_of(model, q, times, knots, settings.cutoff / tau if cutoff is None else cutoff, leg)
     pads = hand_pads(model, q, 1 / interval, None if ground.level else ground.heights, leg / ADULT_LEG)
     points = contact_points(model, soles, leg, pads)
     return Problem(model, settings, ground, points, reference, knots, leg)

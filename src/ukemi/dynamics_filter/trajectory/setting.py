@@ -17,7 +17,8 @@ from ukemi.errors import InvalidInputError
 class TrajectorySettings:
     """Weights are standard deviations: what costs as much as one body weight of leftover force is divided by them.
 
-    step: between knots of the motion's spline [tau]. cutoff: of the reference [1/tau].
+    step, coarse: how far knots of the motion's spline are apart, at least and at most [tau]. cutoff: of the reference
+    [1/tau].
     place, turn: of the root [l, rad]; trunk, legs, toes: of joints [rad].
     velocity_time, acceleration_time: by which a rate or an acceleration costs as much as a distance [tau].
     inertia: accelerations off the reference, measured by the inertia matrix, e' M e / (m g^2 inertia^2).
@@ -33,6 +34,7 @@ class TrajectorySettings:
     """
 
     step: float = 1 / 18
+    coarse: float = 1 / 7
     cutoff: float = 2.4
     place: float = 0.022
     turn: float = 0.04

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,10 +22,11 @@ class Knots:
     intervals: int
 
     @classmethod
-    def of_frames(cls, frames: int, interval: float, step: float) -> Knots:
-        """Knots about ``step`` apart: some at every frame, or every so many frames (the last beyond the end)."""
+    def of_frames(cls, frames: int, interval: float, step: float, coarse: float) -> Knots:
+        """Knots on the frames where these are ``step`` to ``coarse`` apart: a spline through the frames is then the
+        same spline. Otherwise every so many frames (the last beyond the end), or some in every interval."""
         if interval >= step:
-            parts = max(round(interval / step), 1)
+            parts = math.ceil(interval / coarse - 1e-9)
             return cls(interval / parts, max((frames - 1) * parts, 1))
         every = max(round(step / interval), 1)
         return cls(every * interval, max(-(-(frames - 1) // every), 1))

@@ -60,12 +60,14 @@ class Iteration:
 
 @dataclass(eq=False)
 class Terms:
-    """Everything about the present motion that a step needs. distance: gradient of what distances cost."""
+    """Everything about the present motion that a step needs. between: depths between the samples, as rows; distance:
+    gradient of what distances cost."""
 
     above: Array
     normals: Array
     slip: Array
     slip_rate: Array
+    between: dict[str, Array | float]
     velocity: Array
     place: Array
     solved: dict[str, Array]

@@ -60,6 +60,8 @@ RELAX = 0.1
 NEIGHBOURS = 2
 #: Offence below which a point touches and stands; unlikelihood below which a force makes a contact.
 TOUCHES, LIKELY = 16.0, 1.0
+#: How much deeper points may sink while contacts are sought: what rests below the ground is not yet lifted.
+SOFT = 4.0
 #: Sweeps that spread forces over time.
 SWEEPS = 40
 #: Contacts are widened by this [tau]; a force outside of what was found costs up to 20 times that of a sure contact.
@@ -141,6 +143,7 @@ class Window:
             "normal": np.broadcast_to(np.array((0.0, 0.0, 1.0)), vectors.shape),
             **{"gap": each, "gap_weight": each, "slip": vectors, "slip_weight": each},
             **{"slip_rate": vectors, "slip_rate_weight": each},
+            **{"ahead": each, "ahead_weight": each, "ahead_normal": vectors, "ahead_time": 0.0},
             **dict.fromkeys(("pose", "pose_weight", "rate", "rate_weight"), self.zero),
             **dict.fromkeys(("acceleration", "acceleration_weight"), self.zero),
             "inertia_weight": 0.0,
@@ -173,10 +176,17 @@ class Window:
         gap_w, gap, slip_w, rate_w = self._contact_rows(above, slip, None)
         moves = slip_w * (slip**2).sum(-1) + rate_w * (slip_rate**2).sum(-1)
         local = solved["value"] + 0.5 * (gap_w * gap**2 + moves).sum(axis=1)
+        later = 0.5 * p.knots.step  # the ground between samples
+        ahead, ahead_normals = p.ground.look(point + later * velocity + 0.5 * later**2 * acceleration)
+        ahead_w = self._depth_weights(ahead)
+        local += 0.5 * (ahead_w * ahead**2).sum(axis=1)
         local += 0.5 * (self._beyond_limits(q) ** 2).sum(axis=1) / LIMIT**2
         distance = self._distance_gradient(c)
         merit = 0.5 * float(c.ravel() @ distance) + float(local.sum())
-        return Terms(above, normals, slip, slip_rate, velocity, place, solved, lam, dual, local, distance, merit)
+        between = {"ahead": ahead, "ahead_weight": ahead_w, "ahead_normal": ahead_normals, "ahead_time": later}
+        return Terms(
+            above, normals, slip, slip_rate, between, velocity, place, solved, lam, dual, local, distance, merit
+        )
 
     def _beyond_limits(self, q: Array) -> Array:
         """(n, nv): how far coordinates are beyond their limits [rad or m]."""
@@ -200,15 +210,22 @@ class Window:
         steep = np.nan_to_num(rise) > 0.3 * np.linalg.norm(np.nan_to_num(toward), axis=-1, keepdims=True)
         return np.where(steep, np.nan_to_num(toward) / np.where(steep, rise, 1.0), normals)
 
+    def _depth_weights(self, above: Array) -> Array:
+        """(n, np): of points below the ground, by squared depth."""
+        p, s = self.problem, self.problem.settings
+        sigma = s.penetration * p.leg * (SOFT if self.on is None else 1.0)
+        out: Array = np.where(p.points.sole, 1.0, 1 / s.flesh**2) / sigma**2 * (above < 0)
+        return out
+
     def _contact_rows(self, above: Array, slip: Array, forces: Array | None) -> tuple[Array, Array, Array, Array]:
-        """(weights of gaps, gaps, weights of slips and of their rates). forces (n, np): normal ones, only while contacts
-        are sought; then their price is what pulls at gap and slip, and it is not counted again in the merit.
+        """(weights of gaps, gaps, weights of slips and of their rates). forces (n, np): normal ones, only while
+        contacts are sought; then their price is what pulls at gap and slip, and it is not counted again in the merit.
 
         A cubic spline can zigzag between knots at which it stands; in the midst of a contact its rate stands too: the
         mean speed from one knot to the next, h a / 6, counts as a slip."""
         p, s = self.problem, self.problem.settings
         soft = np.where(p.points.sole, 1.0, 1 / s.flesh**2)
-        deep = soft / (s.penetration * p.leg) ** 2 * (above < 0)
+        deep = self._depth_weights(above)
         gap_unit, slip_unit = (s.gap * p.leg) ** -2, 1 / (s.slip**2 * GRAVITY * p.leg)
         if self.on is not None:
             hold = soft * self.on * self.inside
@@ -232,6 +249,7 @@ class Window:
             **{name: now.solved[name] for name in ("force", "pull", "weight")},
             **{"normal": now.normals, "gap": gap, "gap_weight": gap_w, "slip": now.slip, "slip_weight": slip_w},
             **{"slip_rate": now.slip_rate, "slip_rate_weight": rate_w},
+            **now.between,
         }
         beyond = self._beyond_limits(q)
         rows |= {"pose": beyond, "pose_weight": (beyond != 0) / LIMIT**2}
@@ -475,9 +493,9 @@ class Window:
             self.last = None
 
     def _look_for_supports(self) -> bool:
-        """Where the ground alone asks for a motion far from the input, or for more than there is, and much was left over
-        before the motion was bent to it, something else holds the body. Who touches nothing and is hardly held falls,
-        and has no support."""
+        """Where the ground alone asks for a motion far from the input, or for more than there is, and much was left
+        over before the motion was bent to it, something else holds the body. Who touches nothing and is hardly held
+        falls, and has no support."""
         from scipy.ndimage import uniform_filter1d
 
         p, s = self.problem, self.samples

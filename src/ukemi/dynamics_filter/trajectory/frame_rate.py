@@ -1,0 +1,52 @@
+"""Whether a clip's frame rate can be right: what flies falls with gravity, and who leans falls over.
+
+Played at s times its speed, a motion has s times its velocities and s^2 times its accelerations, under the same
+gravity. The wrench that no point near the ground explains is then least near the rate at which the motion was captured.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ukemi.dynamics_filter.trajectory.contacts import DEAREST
+from ukemi.dynamics_filter.trajectory.problem import Problem
+
+#: Rates that files are wrong by: frames left out, or counted twice.
+SPEEDS = (0.5, 2.0)
+#: Leftover [body weights, RMS] above which a rate is doubted, and the share of it that another must leave. Of 300
+#: random CMU captures (`python bench/frame_rates.py`) those of subjects that were captured at 60 frames a second leave
+#: 0.2 to 1.6 at the 120 that their files say, and less than a quarter of that at 60; walks and runs at their own rate
+#: less than 0.2.
+DOUBTED, BETTER = 0.2, 0.25
+#: More than this is a glitch [body weights]. Weight of the root equations, and barrier of the forces.
+MOST, STIFFNESS, BARRIER = 3.0, 1e3, 1e-4
+
+
+def leftover_at(problem: Problem, speed: float) -> float:
+    """RMS of the wrench that the ground cannot explain, with the reference played at some times its speed [BW]."""
+    p = problem
+    q, v, a = p.reference.at(p.times)
+    n, points = len(q), len(p.points)
+    up = np.broadcast_to(np.array((0.0, 0.0, 1.0)), (n, points, 3))
+    wrench, point, velocity, _ = p.core.kinematics(q, speed * v, speed**2 * a, p.points.places(q, up))
+    above, normals = p.ground.look(point)
+    unlikely = p.unlikelihood(above, velocity, slice(0, n))
+    cost = np.where(unlikely < 2 * DEAREST, p.settings.force * np.exp(np.minimum(unlikely, DEAREST)), -1.0)
+    lam, dual = np.zeros((2, n, points, 4))
+    solved = p.core.forces(
+        *(wrench, point - q[:, None, :3], normals, cost, np.zeros((n, points)), np.zeros((n, points, 3)), normals),
+        *(np.zeros((n, 6)), np.full((n, 6), STIFFNESS), lam, dual),
+        np.array([p.settings.line, 0.0, p.ground.friction, BARRIER]),
+    )
+    lack = np.clip(solved["residual"], -MOST, MOST)
+    return float(np.sqrt((lack**2).sum(axis=1).mean()))
+
+
+def plausible_speed(problem: Problem) -> float:
+    """1, or how many times faster than its file a clip must be played so that gravity explains it much better."""
+    given = leftover_at(problem, 1.0)
+    if given < DOUBTED:
+        return 1.0
+    others = {speed: leftover_at(problem, speed) for speed in SPEEDS}
+    best = min(others, key=lambda speed: others[speed])
+    return best if others[best] < BETTER * given else 1.0
