@@ -3,7 +3,8 @@
     python bench/filter_corpus.py FOLDER [--sample 300 --seed 20261118] [--seconds 15] [--change noise]
 
 A sample is drawn from all files by the seed alone. ``--change`` disturbs every clip first: do verdicts stay?
-``--clock`` does what the warning of a doubted frame rate asks for (CMU has subjects at 60 frames a second in files that say 120).
+``--clock`` does what the warning of a doubted frame rate asks for (CMU has subjects at 60 frames a second in files that
+say 120).
 """
 
 from __future__ import annotations

@@ -138,6 +138,7 @@ def _result(placed: PlacedClip, problem: Problem, solution: Solution, seconds: f
             loads.force,
             loads.place_in_link,
             loads.place,
+            state.normals[inside],
             state.residual[inside],
             state.supported[inside],
             loads.support,

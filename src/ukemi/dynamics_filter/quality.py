@@ -98,7 +98,7 @@ class Measured:
     """What the sheet is made from. q_in, q_out (frames, nq) on the ground's own frame (a belt at rest); trust (frames,
     links): where the input is no glitch; force (n, np, 3) [N] on points at times (n,), place (n, np, 3) in their links,
     at (n, np, 3) in the world;
-    residual (n, 6) [BW], supported (n,); support: (n, nlinks, 6) wrenches of supports in link coordinates [N, N m]."""
+    normals (n, np, 3): of the ground there; residual (n, 6) [BW], supported (n,); support: (n, nlinks, 6) wrenches of supports in link coordinates [N, N m]."""
 
     model: Model
     points: ContactPoints
@@ -112,6 +112,7 @@ class Measured:
     force: Array
     place: Array
     at: Array
+    normals: Array
     residual: Array
     supported: NDArray[np.bool_]
     support: Array | None
@@ -138,9 +139,9 @@ def quality_of(m: Measured) -> Quality:
     after, before = (feet(m.points, m.ground, q, m.fps, down) for q in (m.q_out, m.q_in))
     free = np.abs(m.residual[~m.supported])
     leftover = float(free.max(initial=0.0))
-    above, normals = m.ground.look(m.at)
-    f_n = (m.force * normals).sum(-1)
-    f_t = np.linalg.norm(m.force - f_n[..., None] * normals, axis=-1)
+    above = m.ground.look(m.at)[0]
+    f_n = (m.force * m.normals).sum(-1)
+    f_t = np.linalg.norm(m.force - f_n[..., None] * m.normals, axis=-1)
     bears = f_n > 1e-3 * weight
     outside = float(max(0.0, -f_n.min(initial=0.0), (f_t - m.ground.friction * f_n).max(initial=0.0)) / weight)
     use, weakest = _torque_use(m.model, m.torques)

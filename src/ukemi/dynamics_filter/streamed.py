@@ -95,6 +95,7 @@ def _result(
             force,
             np.broadcast_to(points.centres, force.shape),
             rows["place"],
+            GroundUnder(terrain).look(rows["place"])[1],
             rows["tau"][:, :6] / (model.mass * 9.81),
             np.zeros(n, dtype=bool),
             None,

@@ -12,6 +12,9 @@ from ukemi.model.shapes import Box
 from ukemi.motion.footfalls import Footed, point_velocities, sole_points
 from ukemi.motion.trajectory import low_pass
 
+#: The sides of a box go on below it by this [m]: it stands on something, and what sinks a little is still beside it.
+SKIRT = 0.05
+
 
 class GroundUnder:
     """Planes, tops of boxes and height fields. friction: of all of it; velocity (3,): of a belt [m/s]."""
@@ -79,7 +82,7 @@ class GroundUnder:
             height = at[..., 2] - half[2]
             self._nearer(above, normals, np.where(over & (height >= 0), height, np.inf), np.array((0.0, 0.0, 1.0)))
             # inside, the nearest face is the way out: the top, or a side of a step that a foot runs into
-            inside = over & (height < 0) & (at[..., 2] > -half[2])
+            inside = over & (height < 0) & (at[..., 2] > -half[2] - SKIRT)
             depths = np.concatenate([beside, -height[..., None]], axis=-1)
             face = depths.argmin(axis=-1)
             out = np.zeros_like(at)

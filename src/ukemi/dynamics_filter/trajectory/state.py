@@ -15,7 +15,8 @@ from ukemi.model.arrays import Array
 @dataclass(eq=False)
 class State:
     """The motion and its forces. c (size, nv): correction's coefficients; q, v, a: at the samples; frames: q, v, a at
-    the frames of the input; force (n, np, 3), residual (n, 6) [BW]; on, inside (n, np): contacts; supported (n,)."""
+    the frames of the input; force (n, np, 3), residual (n, 6) [BW]; normals (n, np, 3): of the ground
+    under the points; on, inside (n, np): contacts; supported (n,)."""
 
     c: Array
     q: Array
@@ -25,6 +26,7 @@ class State:
     frames: tuple[Array, Array, Array]
     force: Array
     residual: Array
+    normals: Array
     on: Schedule
     inside: Array
     supported: NDArray[np.bool_]
@@ -41,6 +43,7 @@ class State:
             problem.reference.at(frame_times),
             np.zeros((n, points, 3)),
             np.zeros((n, 6)),
+            np.broadcast_to(np.array((0.0, 0.0, 1.0)), (n, points, 3)).copy(),
             np.zeros((n, points), dtype=bool),
             np.zeros((n, points)),
             np.zeros(n, dtype=bool),
@@ -70,6 +73,7 @@ class Terms:
     between: dict[str, Array | float]
     velocity: Array
     place: Array
+    point: Array
     solved: dict[str, Array]
     lam: Array
     dual: Array

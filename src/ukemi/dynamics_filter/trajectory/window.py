@@ -161,7 +161,7 @@ class Window:
         p, s = self.problem, self.problem.settings
         place = self._places(q)
         wrench, point, velocity, acceleration = p.core.kinematics(q, v, a, place)
-        above, normals = p.ground.look(point)
+        above, normals = self._ground(point)
         slip, slip_rate = (x - (x * normals).sum(-1, keepdims=True) * normals for x in (velocity, acceleration))
         arm = point - q[:, None, :3]
         prices = np.zeros_like(above)
@@ -183,10 +183,36 @@ class Window:
         local += 0.5 * (self._beyond_limits(q) ** 2).sum(axis=1) / LIMIT**2
         distance = self._distance_gradient(c)
         merit = 0.5 * float(c.ravel() @ distance) + float(local.sum())
-        between = {"ahead": ahead, "ahead_weight": ahead_w, "ahead_normal": ahead_normals, "ahead_time": later}
+        between: dict[str, Array | float] = {
+            "ahead": ahead,
+            "ahead_weight": ahead_w,
+            "ahead_normal": ahead_normals,
+            "ahead_time": later,
+        }
         return Terms(
-            above, normals, slip, slip_rate, between, velocity, place, solved, lam, dual, local, distance, merit
+            *(above, normals, slip, slip_rate, between, velocity, place, point),
+            *(solved, lam, dual, local, distance, merit),
         )
+
+    def _ground(self, point: Array) -> tuple[Array, Array]:
+        """Heights above the ground and its normals. What is in contact stays on the face that it found: at an edge of a
+        step another one may be nearer in the next iteration."""
+        above, normals = self.problem.ground.look(point)
+        if self.on is None or self.problem.ground.level:
+            return above, normals
+        normals = np.where(self.on[..., None], self.faces[0], normals)
+        return np.where(self.on, (point * normals).sum(-1) - self.faces[1], above), normals
+
+    def _find_faces(self, point: Array) -> tuple[Array, Array]:
+        """Normals (n, np, 3) and heights along them (n, np) of the ground in the midst of each contact."""
+        assert self.on is not None
+        above, normals = self.problem.ground.look(point)
+        height = (point * normals).sum(-1) - above
+        for p in range(self.on.shape[1]):
+            for first, last in runs(self.on[:, p]):
+                middle = (first + last) // 2
+                normals[first:last, p], height[first:last, p] = normals[middle, p], height[middle, p]
+        return normals, height
 
     def _beyond_limits(self, q: Array) -> Array:
         """(n, nv): how far coordinates are beyond their limits [rad or m]."""
@@ -282,7 +308,7 @@ class Window:
         tail_first = p.first[self.tail] - s.start
         self._move((st.q, st.v, st.a), self.tail, beyond, tail_first, p.basis[self.tail])
         self.lam, self.dual = then.lam, then.dual
-        st.force[s], st.residual[s] = then.solved["force"], then.solved["residual"]
+        st.force[s], st.residual[s], st.normals[s] = then.solved["force"], then.solved["residual"], then.normals
         return self._report(stage, then, longest, tries, x)
 
     def _report(self, stage: str, terms: Terms, longest: float, tries: int, x: Array) -> Iteration:
@@ -369,7 +395,8 @@ class Window:
     def fit(self) -> Iterator[Iteration]:
         """Keeps the contacts that bear, and fits motion and forces to them."""
         p, s = self.problem, self.samples
-        self.on, self.inside = self._contacts()
+        self.on, self.inside, point = self._contacts()
+        self.faces = self._find_faces(point)
         self.state.on[s], self.state.inside[s] = self.on, self.inside
         likely = np.where(self.cost > 0, np.minimum(self.cost, UNSURE * p.settings.force), UNSURE * p.settings.force)
         self.cost = np.where(self.on, likely / np.maximum(self.inside, 1e-2) ** 4, -1.0)
@@ -426,7 +453,7 @@ class Window:
         assert self.on is not None
         part.fresh, part.ended = False, start + last < self.problem.knots.intervals
         part.pinned = start + first > 0
-        part.on, part.inside = self.on[rows], self.inside[rows]
+        part.on, part.inside, part.faces = self.on[rows], self.inside[rows], (self.faces[0][rows], self.faces[1][rows])
         part.cost, part.lines, part.barrier = self.cost[rows], self.lines[rows], self.barrier
         part.multiplier, part.stiffness = self.multiplier[rows].copy(), self.stiffness[rows].copy()
         part.tolerance = self.tolerance[rows].copy()
@@ -442,7 +469,7 @@ class Window:
         p, st, rows = self.problem, self.state, self.samples
         q, v, a, _ = self._here()
         wrench, point, _, _ = p.core.kinematics(q, v, a, self._places(q))
-        normals = p.ground.look(point)[1]
+        normals = self._ground(point)[1]
         arm = point - q[:, None, :3]
         rate = p.settings.force * (p.settings.spread * p.tau / p.knots.step) ** 2
         numbers = np.array([p.settings.line, rate, p.ground.friction, self.barrier])
@@ -468,7 +495,8 @@ class Window:
         if barrier != self.barrier or self.on is None:
             self.barrier, self.last = barrier, None
 
-    def _contacts(self) -> tuple[Schedule, Array]:
+    def _contacts(self) -> tuple[Schedule, Array, Array]:
+        """(n, np) which points are in contact, how much each is inside of its contact; (n, np, 3) where they are."""
         p = self.problem
         then = self.last or self.terms(*self._here(), self.lam, self.dual)
         normal = (then.solved["force"] * then.normals).sum(-1)
@@ -480,7 +508,7 @@ class Window:
         if self.pinned:  # the motion that is kept was made for these
             kept = slice(self.samples.start, self.samples.start + self.shared // 2)
             on[: self.shared // 2], inside[: self.shared // 2] = self.state.on[kept], self.state.inside[kept]
-        return on, inside
+        return on, inside, then.point
 
     def _update_multipliers(self, calm: NDArray[np.bool_]) -> None:
         """Where the motion has settled, and the root still lacks something."""
