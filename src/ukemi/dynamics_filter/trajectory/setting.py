@@ -28,7 +28,7 @@ class TrajectorySettings:
     consistency: (from, to) of the price that a force pays for the gap and slip of its point while contacts are sought.
     bears: share of body weight above which a point is in contact. fill, shortest: gaps in a contact that are closed,
     contacts that are dropped [tau].
-    support, far: mean leftover force above which something else than the ground must hold the body where the ground
+    support, far: mean leftover wrench above which something else than the ground must hold the body where the ground
     alone would move the centre of mass farther than ``far`` [BW, l]; support_price: leftover that costs as much as a
     standard deviation [BW].
     """

@@ -31,6 +31,7 @@ from ukemi.motion.footfalls import runs
 
 #: Weight of the six root equations in the augmented Lagrangian, from and to [per squared body weight], and its growth.
 STIFFNESS, STIFFER = (1e3, 3e4), 2.0
+SMALL, SLOW, HARDER, HARDEST = 1e-3, 0.3, 10.0, 1e7
 #: Barrier of the forces' bounds, from and to.
 BARRIER = (1e-3, 1e-4)
 #: Iterations while contacts are sought, at most while the motion is fitted, those in which the barrier falls, and at
@@ -106,6 +107,7 @@ class Window:
         self.quadratic = self._distance_cost()
         self.band, self.factor = np.empty_like(self.quadratic), np.empty_like(self.quadratic)
         self.damping, self.moved, self.tolerance = np.zeros(n), np.full(n, np.inf), np.full(n, STEP[0])
+        self.before = np.full(n, np.inf)
         self.zero_points, self.no_price = np.zeros((n, len(problem.points), 3)), np.zeros((n, len(problem.points)))
         self.lines = self.zero_points
 
@@ -516,7 +518,13 @@ class Window:
         some = calm & ~self.state.supported[self.samples] & (np.abs(residual).max(axis=1) > 0.1 * RESIDUAL)
         if some.any():
             self.multiplier[some] += self.stiffness[some] * residual[some]
-            self.stiffness[some] = np.minimum(self.stiffness[some] * STIFFER, STIFFNESS[1])
+            size = np.abs(residual).max(axis=1)
+            slow = some & (size < SMALL) & (size > SLOW * self.before)
+            self.stiffness[some] = np.maximum(
+                self.stiffness[some], np.minimum(self.stiffness[some] * STIFFER, STIFFNESS[1])
+            )
+            self.stiffness[slow] = np.minimum(self.stiffness[slow] * HARDER, HARDEST)
+            self.before[some] = size[some]
             self.tolerance[some] = np.maximum(0.3 * self.tolerance[some], STEP[1])
             self.last = None
 
@@ -534,10 +542,10 @@ class Window:
         width = max(round(p.tau / p.knots.step), 1)
         far = np.sqrt(uniform_filter1d((com**2).sum(axis=1), width)) > p.settings.far * p.leg
         far |= np.abs(self.state.residual[s]).max(axis=1) > HOLDS
-        force, high = self.leftover[:, :3], p.settings.support
-        found = sustained(np.linalg.norm(force, axis=1), high, high / 3, p.settings.shortest * p.tau, p.knots.step)
+        wrench, high = self.leftover, p.settings.support
+        found = sustained(np.linalg.norm(wrench, axis=1), high, high / 3, p.settings.shortest * p.tau, p.knots.step)
         for first, last in runs(found):
-            mean = force[first:last].mean(axis=0)  # what shakes about zero is the capture's, not a support
+            mean = wrench[first:last].mean(axis=0)  # what shakes about zero is the capture's, not a support
             falls = not self.on[first:last].any() and mean[2] < HANGS
             if falls or not far[first:last].any() or np.linalg.norm(mean) < high:
                 found[first:last] = False
