@@ -358,7 +358,8 @@ def test_captures_are_feasible_near_their_input(shared: Path, name: str) -> None
 def test_a_capture_that_sits_down_needs_a_seat(shared: Path) -> None:
     result = uk.filter_motion(shared / "motions" / "cmu_bvh" / "143_18.bvh")
     assert result.verdict == "supported"
-    assert [support.link for support in result.supports] == ["pelvis", "pelvis"]
+    assert len(result.supports) == 2
+    assert all("pelvis" in support.link or "thigh" in support.link for support in result.supports)
     assert all(0.3 < support.place[2] < 0.6 for support in result.supports)
 
 

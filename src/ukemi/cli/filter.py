@@ -62,7 +62,7 @@ def filter_command(
     unit: Annotated[str | None, typer.Option(help="m, cm, mm, inch, foot, or metres per unit; default found.")] = None,
     fps: Annotated[float | None, typer.Option(help="Frames per second, where the file is wrong.")] = None,
     rest_pose: Annotated[str, typer.Option(help="Whether frame 0 is an added rest pose: auto, keep, drop.")] = "auto",
-    start: Annotated[float | None, typer.Option(help="First second that is filtered.")] = None,
+    start: Annotated[float | None, typer.Option(help="First second that is filtered, on the file's clock.")] = None,
     end: Annotated[float | None, typer.Option(help="Last second that is filtered.")] = None,
     skeleton: Annotated[
         Path | None, typer.Option(help="The .osim of a .mot or .sto, the .asf of an .amc; default the one beside it.")
@@ -186,8 +186,8 @@ def _opened(
 
 
 def _window(clip: Clip, start: float | None, end: float | None) -> Clip:
-    first = 0 if start is None else max(round(start * clip.fps), 0)
-    last = len(clip) if end is None else min(round(end * clip.fps) + 1, len(clip))
+    first = 0 if start is None else max(round((start - clip.start) * clip.fps), 0)
+    last = len(clip) if end is None else min(round((end - clip.start) * clip.fps) + 1, len(clip))
     if last - first < 1:
         raise InvalidInputError(f"--start, --end: no frame of {clip.name!r} ({clip.duration:.2f} s) lies between")
     return clip[first:last]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as clock
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -60,7 +61,8 @@ def filter_motion(
         settings: weights of the trajectory solver, in units of the body.
         strength: 1 for full physics; below it the root may lack some force, and it says how much; 0: feet that touch
             and stand, without physics.
-        contacts: part of the body -> intervals [s] in which it is in contact, and in no others; other parts are found.
+        contacts: part of the body -> intervals [s] on the file's clock in which it is in contact, and in no others;
+            other parts are found.
         keep: part of the body ("arms", "legs", "trunk", "head", or a link) -> how many times closer to the clip it is
             held.
         mass: of the person in the clip [kg]; height [m]; sex: whose table of body masses.
@@ -91,7 +93,7 @@ def filter_motion(
 
         return follow(solver, placed.figure, placed.q, clip, placed.terrain, placed.own, progress)
     problem = placed.problem(s, None if cutoff is None else positive("cutoff", cutoff))
-    give_contacts(problem, contacts)
+    give_contacts(problem, contacts, clip.start)
     keep_parts(problem, keep)
     problem.strength = amount
     say_glitches(problem, clip)
@@ -147,6 +149,7 @@ def _result(placed: PlacedClip, problem: Problem, solution: Solution, seconds: f
             solution.converged,
             seconds,
             fps,
+            start=clip.start,
         )
     )
     q, place = np.array(state.q[inside]), loads.place
@@ -174,7 +177,8 @@ def _result(placed: PlacedClip, problem: Problem, solution: Solution, seconds: f
         frames,
         q_in,
         quality,
-        loads.supports,
+        tuple(replace(x, start=clip.start + x.start, end=clip.start + x.end) for x in loads.supports),
         placed.terrain,
         solution.interrupted,
+        clip.start,
     )

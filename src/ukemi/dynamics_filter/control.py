@@ -15,7 +15,8 @@ from ukemi.model.kinds import of_kind
 Intervals = Mapping[str, Sequence[tuple[float, float]]]
 
 
-def give_contacts(problem: Problem, contacts: Intervals | None) -> None:
+def give_contacts(problem: Problem, contacts: Intervals | None, start: float = 0.0) -> None:
+    """Parts of the body bear in these intervals, and in no others. start: time of the first frame [s]."""
     if contacts is None:
         return
     of_kind("contacts", contacts, Mapping, "{part: [(start, end), ...]}")  # type: ignore[type-abstract]
@@ -28,12 +29,13 @@ def give_contacts(problem: Problem, contacts: Intervals | None) -> None:
         times = numbers(f"contacts[{part!r}]", np.array(intervals, dtype=np.float64).reshape(-1, 2))
         inside = np.zeros(len(problem.times), dtype=bool)
         for first, last in times:
-            inside |= (problem.times >= first) & (problem.times <= last)
+            inside |= (problem.times >= first - start) & (problem.times <= last - start)
         problem.given[np.ix_(inside, mine)] = 1
         problem.given[np.ix_(~inside, mine)] = -1
 
 
 def keep_parts(problem: Problem, keep: Mapping[str, float] | None) -> None:
+    """Distances, rates and accelerations of these parts cost so many times more."""
     if keep is None:
         return
     of_kind("keep", keep, Mapping, "{part: factor}")  # type: ignore[type-abstract]

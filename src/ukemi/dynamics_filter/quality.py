@@ -95,10 +95,13 @@ class Quality:
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What the sheet is made from. q_in, q_out (frames, nq) on the ground's own frame (a belt at rest); trust (frames,
-    links): where the input is no glitch; force (n, np, 3) [N] on points at times (n,), place (n, np, 3) in their links,
-    at (n, np, 3) in the world;
-    normals (n, np, 3): of the ground there; residual (n, 6) [BW], supported (n,); support: (n, nlinks, 6) wrenches of supports in link coordinates [N, N m]."""
+    """What the sheet is made from.
+
+    q_in, q_out (frames, nq) on the ground's own frame (a belt at rest); trust (frames, links): where the input is no
+    glitch. At times (n,): force (n, np, 3) [N] on points that are at place (n, np, 3) in their links and at (n, np, 3)
+    in the world, over ground with these normals (n, np, 3); residual (n, 6) [BW]; supported (n,); support: (n, nlinks,
+    6) wrenches of supports in link coordinates [N, N m]. start: time of the first frame on the file's clock [s].
+    """
 
     model: Model
     points: ContactPoints
@@ -122,6 +125,7 @@ class Measured:
     seconds: float
     plausible_fps: float
     fell_at: float | None = None
+    start: float = 0.0
 
 
 def quality_of(m: Measured) -> Quality:
@@ -164,7 +168,7 @@ def quality_of(m: Measured) -> Quality:
         joint_rms_deg=float(np.rad2deg(np.sqrt((angles[kept] ** 2).mean()))) if kept.any() else 0.0,
         joint_max_deg=float(np.rad2deg(worst.max())),
         joint_max_name=names[int(joint)],
-        joint_max_time=float(m.frame_time[int(frame)]),
+        joint_max_time=m.start + float(m.frame_time[int(frame)]),
         com_rms_cm=moved,
         com_rise_cm=rise,
         hand_acceleration_ratio=_ratio(m, hands, np.max),
@@ -204,7 +208,7 @@ def _verdict(m: Measured, leftover: float, outside: float) -> tuple[str, str]:
         return "infeasible", f"the figure falls at {m.fell_at:.2f} s"
     if leftover > LEFTOVER:
         size = np.where(m.supported, 0.0, np.abs(m.residual).max(axis=1))
-        at = m.time[int(size.argmax())]
+        at = m.start + m.time[int(size.argmax())]
         return "infeasible", f"at {at:.2f} s {100 * leftover:.0f} % of body weight is held by nothing"
     if outside > LEFTOVER:
         return "infeasible", f"a force pulls at the ground or leaves its friction cone by {100 * outside:.0f} %"

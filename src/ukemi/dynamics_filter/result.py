@@ -32,6 +32,8 @@ class FilterResult:
     point_links, point_groups (points,): the link of each point, and the foot or other part that it counts as.
     frame_time (frames,), frames, input_frames (frames, nq): the motion and the input at the frames of the clip.
     supports: what else holds the body. terrain: what it stands on. interrupted: whether it was stopped from outside.
+    start: time of the first frame on the file's clock [s]; files that are written, supports and what the sheet says
+    keep that clock, arrays here count from the first frame.
     """
 
     model: Model
@@ -54,6 +56,7 @@ class FilterResult:
     supports: tuple[Support, ...] = ()
     terrain: Terrain = None
     interrupted: bool = False
+    start: float = 0.0
 
     def __len__(self) -> int:
         return len(self.time)

@@ -20,6 +20,7 @@ def write_npz(clip: Clip, path: str | Path) -> Path:
         "format": FORMAT,
         "name": clip.name,
         "fps": clip.fps,
+        "start": clip.start,
         "names": clip.skeleton.names,
         "parents": clip.skeleton.parents,
         "end_joints": [j for j, _ in clip.skeleton.ends],
@@ -59,7 +60,8 @@ def read_npz(path: str | Path) -> Clip:
         skeleton = Skeleton(tuple(about["names"]), tuple(about["parents"]), arrays["offsets"], ends)
         moving = {int(j): arrays["translations"][:, k] for k, j in enumerate(about["moving"])}
         return Clip(
-            skeleton, about["fps"], arrays["rotations"], moving, Layout(**layout), arrays.get("raw"), str(about["name"])
+            *(skeleton, about["fps"], arrays["rotations"], moving, Layout(**layout)),
+            *(arrays.get("raw"), str(about["name"]), float(about.get("start", 0.0))),
         )
     except FileNotFoundError:
         raise FileFormatError(path, None, "no such file") from None

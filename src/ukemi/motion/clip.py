@@ -125,6 +125,7 @@ class Clip:
     rotations: (frames, joints, 4), each joint's turn in its parent.
     translations: joint -> (frames, 3), place in the parent [m], of joints whose place changes; the root (0) always.
     layout: how the file was written. raw: its numbers (frames, channels), None once the motion has been changed.
+    start: time of the first frame on the file's clock [s]; `time` counts from the first frame.
     """
 
     skeleton: Skeleton
@@ -134,6 +135,7 @@ class Clip:
     layout: Layout = field(default=None)  # type: ignore[assignment]
     raw: Array | None = None
     name: str = ""
+    start: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fps", positive("Clip.fps", self.fps))
@@ -161,8 +163,8 @@ class Clip:
 
     def __reduce__(self) -> tuple[type[Clip], tuple[object, ...]]:
         """Mapping proxies cannot be pickled."""
-        parts = (self.skeleton, self.fps, self.rotations, dict(self.translations), self.layout, self.raw, self.name)
-        return (Clip, parts)
+        parts = (self.skeleton, self.fps, self.rotations, dict(self.translations), self.layout, self.raw)
+        return (Clip, (*parts, self.name, self.start))
 
     def __len__(self) -> int:
         """Frames."""
@@ -183,6 +185,7 @@ class Clip:
             rotations=self.rotations[frames],
             translations={j: p[frames] for j, p in self.translations.items()},
             raw=None if self.raw is None else self.raw[frames],
+            start=self.start + range(len(self))[frames].start / self.fps,
         )
 
     @property
@@ -197,7 +200,7 @@ class Clip:
 
     @property
     def time(self) -> Array:
-        """(frames,) [s], from 0."""
+        """(frames,) [s], from 0 at the first frame."""
         return np.arange(len(self)) / self.fps
 
     def with_motion(self, rotations: ArrayLike, translations: Mapping[int, Array], fps: float | None = None) -> Clip:

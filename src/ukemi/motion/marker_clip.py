@@ -38,7 +38,7 @@ def clip_from_markers(markers: Markers, static: Markers | None = None) -> Clip:
         turn = of_matrices(turns[name])
         local[:, j] = turn if parent < 0 else product(inverse(of_matrices(turns[skeleton.names[parent]])), turn)
     local = continuous(local / np.linalg.norm(local, axis=-1, keepdims=True))
-    return Clip(skeleton, markers.fps, local, {0: body.hips}, name=markers.name)
+    return Clip(skeleton, markers.fps, local, {0: body.hips}, name=markers.name, start=markers.start)
 
 
 def _unit(v: Array) -> Array:

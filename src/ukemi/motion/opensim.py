@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -52,7 +53,7 @@ def read_coordinates(path: str | Path, skeleton: str | Path | None = None, *, fp
             found, None, "several bodies stand on the ground: expected one, from which all others hang"
         )
     clip = _clip(osim, values, table.fps if fps is None else fps, file.stem)
-    return _with_head_and_arms(clip, found)
+    return replace(_with_head_and_arms(clip, found), start=float(table.time[0]))
 
 
 def coordinate_values(osim: Osim, table: Table, file: Path) -> dict[str, Array]:

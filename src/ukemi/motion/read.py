@@ -142,9 +142,9 @@ def write_motion(clip: Clip, path: str | os.PathLike[str]) -> Path:
             for k, axis in enumerate("xyz" if j in clip.translations else ""):
                 columns[f"{name}.{axis}"] = clip.translations[j][:, k]
             columns |= {f"{name}.q{axis}": clip.rotations[:, j, k] for k, axis in enumerate("wxyz")}
-        return write_table(file, clip.time, columns)
+        return write_table(file, clip.start + clip.time, columns)
     if extension == ".trc":
         from ukemi.motion.markers import Markers, write_trc
 
-        return write_trc(Markers(clip.skeleton.names, clip.fps, clip.positions, name=clip.name), file)
+        return write_trc(Markers(clip.skeleton.names, clip.fps, clip.positions, clip.start, name=clip.name), file)
     raise InvalidInputError(f"{file}: expected a file that ends in .bvh, .npz, .csv or .trc")

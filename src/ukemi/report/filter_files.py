@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from dataclasses import replace
 from html import escape
 from pathlib import Path
 
@@ -54,7 +55,7 @@ def write_all(result: FilterResult, folder: str | Path, *, animation: bool = Tru
     files["states"] = out / "states.npz"
     np.savez_compressed(
         files["states"],
-        time=result.time,
+        time=result.start + result.time,
         q=result.q,
         v=result.v,
         a=result.a,
@@ -66,14 +67,15 @@ def write_all(result: FilterResult, folder: str | Path, *, animation: bool = Tru
         q_names=np.array(_coordinate_names(model)),
         v_names=np.array(_velocity_names(model)),
         rate=1 / result.dt if result.dt else 0.0,
-        frame_time=result.frame_time,
+        frame_time=result.start + result.frame_time,
         frames=result.frames,
         input_frames=result.input_frames,
     )
     columns = dict(zip(_velocity_names(model)[6:], result.torques.T, strict=True))
-    files["torques"] = write_table(out / "torques.csv", result.time, columns)
-    files["ground_forces"] = write_ground_forces(result.ground_forces, out / "ground_forces.csv")
-    files["ground_forces_opensim"] = write_ground_forces(result.ground_forces, out / "ground_forces.mot")
+    files["torques"] = write_table(out / "torques.csv", result.start + result.time, columns)
+    forces = replace(result.ground_forces, time=result.start + result.time)
+    files["ground_forces"] = write_ground_forces(forces, out / "ground_forces.csv")
+    files["ground_forces_opensim"] = write_ground_forces(forces, out / "ground_forces.mot")
     if animation:
         files["animation"] = side_by_side(result, out / "motion.gif")
     files["report"] = write_report(result, out / "report.html", files.get("animation"))
