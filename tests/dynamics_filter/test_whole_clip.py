@@ -14,6 +14,7 @@ import pytest
 import ukemi as uk
 from tests.dynamics_filter.changes import CHANGES
 from tests.dynamics_filter.motions import puts_hands_down, sits_down
+from ukemi.contact.terrain import Solids, pieces
 from ukemi.dynamics_filter.quality import body_reach
 from ukemi.dynamics_filter.result import FilterResult
 from ukemi.dynamics_filter.trajectory import solve as solving
@@ -142,15 +143,36 @@ def test_two_walks_joined_at_an_angle() -> None:
 
 
 # --- what holds the body --------------------------------------------------------------------------------------------
-def test_who_sits_on_nothing_needs_a_support_under_the_body() -> None:
+def test_who_sits_on_nothing_shows_a_seat() -> None:
     result = uk.filter_motion(sits_down())
     assert result.verdict == "supported"
     (support,) = result.supports
+    assert support.kind == "seat"
     assert "pelvis" in support.link or "thigh" in support.link
-    assert 1.0 < support.start < 1.6 < 2.3 < support.end < 2.9
-    assert support.force[2] > 0.2 * result.model.mass * 9.81 > 2 * np.hypot(*support.force[:2])
-    assert result.quality.residual_bw < RESIDUAL  # outside of it
+    assert 1.0 < support.start < 1.6 < 2.3 < support.end
+    assert support.force[2] > 0.2 * result.model.mass * 9.81 > np.hypot(*support.force[:2])
+    assert result.quality.supported_share == 0  # the seat explains it
+    assert result.quality.residual_bw < RESIDUAL
     assert result.quality.joint_rms_deg < 1.0
+    seat = pieces(result.terrain)[-1]
+    assert isinstance(seat, Solids)
+    (box,) = seat.shapes
+    top = box.at.position[2] + 0.5 * box.size[2]  # type: ignore[attr-defined]
+    assert support.place[2] == pytest.approx(top, abs=0.01)
+
+
+def test_who_climbs_without_stairs_shows_their_steps() -> None:
+    """A walk that was filtered onto stairs, given back without them."""
+    rise = 0.15
+    made = uk.filter_motion(walk(3.0, speed=0.6, step_time=0.6), terrain=uk.stairs(6, rise, 0.35, start=(0.5, 0, 0)))
+    result = uk.filter_motion(made.motion)
+    assert result.verdict == "supported"
+    steps = [support for support in result.supports if support.kind == "step"]
+    levels = np.array([support.place[2] for support in steps]) / rise
+    assert len(np.unique(np.round(levels))) >= 2
+    assert np.abs(levels - np.round(levels)).max() < 0.1
+    assert {support.link for support in steps} == {"left_foot", "right_foot"}
+    assert result.quality.joint_rms_deg < 1.5
 
 
 def test_who_leans_on_the_hands_bears_on_them() -> None:
@@ -360,6 +382,7 @@ def test_a_capture_that_sits_down_needs_a_seat(shared: Path) -> None:
     assert result.verdict == "supported"
     assert len(result.supports) == 2
     assert all("pelvis" in support.link or "thigh" in support.link for support in result.supports)
+    assert all(support.kind == "seat" for support in result.supports)
     assert all(0.3 < support.place[2] < 0.6 for support in result.supports)
 
 

@@ -13,11 +13,12 @@ from ukemi.contact.terrain import Terrain
 from ukemi.dynamics_filter.assumptions import GLITCH, doubt_frame_rate, say_glitches
 from ukemi.dynamics_filter.control import Intervals, give_contacts, keep_parts
 from ukemi.dynamics_filter.placed import PlacedClip, place
-from ukemi.dynamics_filter.quality import Measured, quality_of
+from ukemi.dynamics_filter.quality import LEFTOVER, Measured, quality_of
 from ukemi.dynamics_filter.result import FilterResult
 from ukemi.dynamics_filter.trajectory.loads import loads_of
 from ukemi.dynamics_filter.trajectory.points import ContactPoints
 from ukemi.dynamics_filter.trajectory.problem import Problem
+from ukemi.dynamics_filter.trajectory.props import Prop, carried_by, infer_props
 from ukemi.dynamics_filter.trajectory.setting import STANDARD, TrajectorySettings
 from ukemi.dynamics_filter.trajectory.solve import Solution, solve
 from ukemi.errors import InvalidInputError
@@ -92,15 +93,30 @@ def filter_motion(
         from ukemi.dynamics_filter.streamed import follow
 
         return follow(solver, placed.figure, placed.q, clip, placed.terrain, placed.own, progress)
-    problem = placed.problem(s, None if cutoff is None else positive("cutoff", cutoff))
-    give_contacts(problem, contacts, clip.start)
-    keep_parts(problem, keep)
-    problem.strength = amount
+    limit = None if cutoff is None else positive("cutoff", cutoff)
+
+    def problem_of(placed: PlacedClip) -> Problem:
+        problem = placed.problem(s, limit)
+        give_contacts(problem, contacts, clip.start)
+        keep_parts(problem, keep)
+        problem.strength = amount
+        return problem
+
+    problem = problem_of(placed)
     say_glitches(problem, clip)
     fps = doubt_frame_rate(problem, clip)
     begun = clock.perf_counter()
     solution = _with_bar(lambda bar: solve(problem, clip.time, bar), progress)
-    return _result(placed, problem, solution, clock.perf_counter() - begun, fps)
+    props = [] if solution.interrupted else infer_props(problem, solution.state)
+    if props:  # where these explain more they are taken for true
+        on_props = placed.with_props([prop.box for prop in props])
+        again = problem_of(on_props)
+        better = _with_bar(lambda bar: solve(again, clip.time, bar), progress)
+        if better.supported < solution.supported and better.leftover <= max(solution.leftover, LEFTOVER):
+            placed, problem, solution = on_props, again, better
+        else:
+            props = []
+    return _result(placed, problem, solution, clock.perf_counter() - begun, fps, props)
 
 
 def _with_bar(run: Callable[[Callable[[float], None] | None], Solution], show: bool) -> Solution:
@@ -119,13 +135,16 @@ def _with_bar(run: Callable[[Callable[[float], None] | None], Solution], show: b
         return run(advance)
 
 
-def _result(placed: PlacedClip, problem: Problem, solution: Solution, seconds: float, fps: float) -> FilterResult:
+def _result(
+    placed: PlacedClip, problem: Problem, solution: Solution, seconds: float, fps: float, props: list[Prop]
+) -> FilterResult:
     state, model, belt = solution.state, problem.model, problem.ground.velocity
     clip, q_in = placed.clip, placed.q
     inside = problem.times <= clip.time[-1] + 1e-9 if len(clip) > 1 else np.arange(len(problem.times)) < 1
     loads = loads_of(problem, state, inside)
     frames = np.array(state.frames[0])
     points: ContactPoints = problem.points
+    supports = sorted([*loads.supports, *carried_by(problem, loads, props)], key=lambda x: x.start)
     quality = quality_of(
         Measured(
             model,
@@ -150,6 +169,7 @@ def _result(placed: PlacedClip, problem: Problem, solution: Solution, seconds: f
             seconds,
             fps,
             start=clip.start,
+            props=len(props),
         )
     )
     q, place = np.array(state.q[inside]), loads.place
@@ -177,7 +197,7 @@ def _result(placed: PlacedClip, problem: Problem, solution: Solution, seconds: f
         frames,
         q_in,
         quality,
-        tuple(replace(x, start=clip.start + x.start, end=clip.start + x.end) for x in loads.supports),
+        tuple(replace(x, start=clip.start + x.start, end=clip.start + x.end) for x in supports),
         placed.terrain,
         solution.interrupted,
         clip.start,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from ukemi.contact.terrain import Ground, Terrain
+from ukemi.contact.terrain import Ground, Solids, Surface, Terrain, pieces
 from ukemi.dynamics_filter.assumptions import belt_of, check_upright
 from ukemi.dynamics_filter.trajectory.ground import GroundUnder, brought_to, made_on
 from ukemi.dynamics_filter.trajectory.problem import Problem, make_problem
@@ -18,6 +18,7 @@ from ukemi.errors import UkemiWarning
 from ukemi.model.arrays import Array
 from ukemi.model.figures.anthropometry import Sex
 from ukemi.model.model import Model
+from ukemi.model.shapes import Box
 from ukemi.motion.clip import Clip
 from ukemi.motion.figure import ClipFigure, figure_from_clip
 from ukemi.motion.footfalls import Footed
@@ -42,6 +43,12 @@ class PlacedClip:
     def own(self) -> ClipFigure | None:
         """The person, where it is the body that moves: a motion of its own skeleton can be written."""
         return replace(self.person, clip=self.clip) if self.figure is self.person else None
+
+    def with_props(self, boxes: Sequence[Box]) -> PlacedClip:
+        """The same motion on a ground that has boxes besides."""
+        solids = Solids(boxes, Surface(self.ground.friction), self.ground.velocity)
+        terrain = (*(pieces(self.terrain) or (Ground(),)), solids)
+        return replace(self, terrain=terrain, ground=GroundUnder(terrain))
 
     def problem(self, settings: TrajectorySettings = STANDARD, cutoff: float | None = None) -> Problem:
         """The whole clip as one problem. cutoff: of the reference, instead of the setting's [Hz]."""

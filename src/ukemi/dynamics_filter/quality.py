@@ -100,7 +100,8 @@ class Measured:
     q_in, q_out (frames, nq) on the ground's own frame (a belt at rest); trust (frames, links): where the input is no
     glitch. At times (n,): force (n, np, 3) [N] on points that are at place (n, np, 3) in their links and at (n, np, 3)
     in the world, over ground with these normals (n, np, 3); residual (n, 6) [BW]; supported (n,); support: (n, nlinks,
-    6) wrenches of supports in link coordinates [N, N m]. start: time of the first frame on the file's clock [s].
+    6) wrenches of supports in link coordinates [N, N m]. props: steps and seats that were inferred. start: time of the
+    first frame on the file's clock [s].
     """
 
     model: Model
@@ -126,6 +127,7 @@ class Measured:
     plausible_fps: float
     fell_at: float | None = None
     start: float = 0.0
+    props: int = 0
 
 
 def quality_of(m: Measured) -> Quality:
@@ -217,6 +219,8 @@ def _verdict(m: Measured, leftover: float, outside: float) -> tuple[str, str]:
     if m.supported.any():
         share = 100 * m.supported.mean()
         return "supported", f"in {share:.0f} % of the time something besides the ground holds the body"
+    if m.props:
+        return "supported", f"the ground explains it with {m.props} steps or seats that the motion shows"
     return "feasible", "the ground alone explains the motion"
 
 

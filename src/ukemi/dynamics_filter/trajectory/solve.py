@@ -30,9 +30,18 @@ class Solution:
         return sum(len(rows) for rows in self.trace)
 
     @property
+    def leftover(self) -> float:
+        """Largest residual of the root where nothing else holds the body [BW]."""
+        return float(np.abs(self.state.residual[~self.state.supported]).max(initial=0.0))
+
+    @property
+    def supported(self) -> float:
+        """Share of the time in which something besides the ground holds the body."""
+        return float(self.state.supported.mean())
+
+    @property
     def converged(self) -> bool:
-        size = np.abs(self.state.residual[~self.state.supported]).max(initial=0.0)
-        return not self.interrupted and bool(size < RESIDUAL)
+        return not self.interrupted and self.leftover < RESIDUAL
 
 
 def windows(intervals: int, length: int, shared: int) -> list[tuple[int, int]]:
