@@ -142,7 +142,7 @@ def _result(
     clip, q_in = placed.clip, placed.q
     inside = problem.times <= clip.time[-1] + 1e-9 if len(clip) > 1 else np.arange(len(problem.times)) < 1
     loads = loads_of(problem, state, inside)
-    frames = np.array(state.frames[0])
+    frames = np.array(state.frames)
     points: ContactPoints = problem.points
     supports = sorted([*loads.supports, *carried_by(problem, loads, props)], key=lambda x: x.start)
     quality = quality_of(
@@ -157,7 +157,6 @@ def _result(
             problem.reference.trust >= GLITCH,
             loads.time,
             loads.force,
-            loads.place_in_link,
             loads.place,
             state.normals[inside],
             state.residual[inside],

@@ -30,6 +30,8 @@ BEARS = 0.02
 FAR = 0.08
 #: By this share a torque may pass its limit.
 STRONGER = 0.01
+#: Frames that are looked at together, and beside them for a spline.
+CHUNK, MARGIN = 1000, 30
 #: Points that bear more than this must touch [share of body weight].
 LOADED = 0.05
 
@@ -98,10 +100,10 @@ class Measured:
     """What the sheet is made from.
 
     q_in, q_out (frames, nq) on the ground's own frame (a belt at rest); trust (frames, links): where the input is no
-    glitch. At times (n,): force (n, np, 3) [N] on points that are at place (n, np, 3) in their links and at (n, np, 3)
-    in the world, over ground with these normals (n, np, 3); residual (n, 6) [BW]; supported (n,); support: (n, nlinks,
-    6) wrenches of supports in link coordinates [N, N m]. props: steps and seats that were inferred. start: time of the
-    first frame on the file's clock [s].
+    glitch. At times (n,): force (n, np, 3) [N] on points that are at (n, np, 3) in the world, over ground with these
+    normals (n, np, 3); residual (n, 6) [BW]; supported (n,); support: (n, nlinks, 6) wrenches of supports in link
+    coordinates [N, N m]. props: steps and seats that were inferred. start: time of the first frame on the file's clock
+    [s].
     """
 
     model: Model
@@ -114,7 +116,6 @@ class Measured:
     trust: NDArray[np.bool_]
     time: Array
     force: Array
-    place: Array
     at: Array
     normals: Array
     residual: Array
@@ -276,40 +277,58 @@ class Feet:
 
 def feet(points: ContactPoints, ground: GroundUnder, q: Array, fps: float, on: NDArray[np.bool_]) -> Feet:
     """on (frames, np): which points are in contact."""
-    up = np.broadcast_to(np.array((0.0, 0.0, 1.0)), (len(q), len(points), 3))
+    skate, floats = [0.0, 0], [0.0, 0]
+    deepest = 0.0
+    for first in range(0, len(q), CHUNK):  # bounded memory; a frame more, for the speeds
+        part = slice(first, min(first + CHUNK + 1, len(q)))
+        at = _points_at(points, q[part])
+        above, normals = ground.look(at)
+        steps = np.diff(at, axis=0)
+        steps = steps - (steps * normals[1:]).sum(-1, keepdims=True) * normals[1:]
+        bears = on[part] & points.sole
+        both, mine = bears[1:] & bears[:-1], bears[:CHUNK]
+        speed = np.linalg.norm(steps, axis=-1) * fps
+        skate = [skate[0] + float(speed[both].sum()), skate[1] + int(both.sum())]
+        floats = [floats[0] + float(np.maximum(above[:CHUNK][mine], 0).sum()), floats[1] + int(mine.sum())]
+        deepest = max(deepest, float(-above[:, points.sole].min(initial=0.0)))
+    return Feet(100 * skate[0] / max(skate[1], 1), 1e3 * deepest, 1e3 * floats[0] / max(floats[1], 1))
+
+
+def _points_at(points: ContactPoints, q: Array) -> Array:
+    """(frames, np, 3) in the world."""
     X = link_poses(points.model, q)[:, points.links]
-    at = np.einsum("fpij,fpj->fpi", X[..., :3, :3], points.places(q, up)) + X[..., :3, 3]
-    above, normals = ground.look(at)
-    steps = np.diff(at, axis=0)
-    steps = steps - (steps * normals[1:]).sum(-1, keepdims=True) * normals[1:]
-    both, mine = on[1:] & on[:-1] & points.sole, on & points.sole
-    speed = np.linalg.norm(steps, axis=-1) * fps
-    return Feet(
-        float(100 * speed[both].mean()) if both.any() else 0.0,
-        float(1e3 * max(0.0, -above[:, points.sole].min(initial=0.0))),
-        float(1e3 * np.maximum(above[mine], 0).mean()) if mine.any() else 0.0,
-    )
+    out: Array = np.einsum("fpij,fpj->fpi", X[..., :3, :3], _places(points, q)) + X[..., :3, 3]
+    return out
+
+
+def _places(points: ContactPoints, q: Array) -> Array:
+    """(frames, np, 3) in their links."""
+    return points.places(q, np.broadcast_to(np.array((0.0, 0.0, 1.0)), (len(q), len(points), 3)))
 
 
 def written_residual(m: Measured) -> float:
     """RMS of the force that the root lacks in the written motion outside of supports [N]."""
-    if len(m.q_out) < 2:
+    frames = len(m.q_out)
+    if frames < 2:
         return 0.0
-    dense = trajectory(m.model, m.q_out, m.fps, step=1 / DENSE, cutoff=None)
-    total = 0.0
-    for first in range(0, len(dense), 2000):  # bounded memory
-        part = slice(first, first + 2000)
-        at = _weights(dense.time[part], m.time)
-        f, p = (_linear(at, x) for x in (m.force, m.place))
-        X = link_poses(m.model, dense.q[part])
+    total, count = 0.0, 0
+    for first in range(0, frames - 1, CHUNK):  # bounded memory; a spline through frames hardly knows those far away
+        last = min(first + CHUNK, frames - 1)
+        begin = max(first - MARGIN, 0)
+        dense = trajectory(m.model, m.q_out[begin : last + 1 + MARGIN], m.fps, step=1 / DENSE, cutoff=None)
+        time = dense.time + m.frame_time[begin]
+        here = (time >= m.frame_time[first]) & ((time < m.frame_time[last]) | (last == frames - 1))
+        at = _weights(time[here], m.time)
+        f, p = _linear(at, m.force), _places(m.points, dense.q[here])
+        X = link_poses(m.model, dense.q[here])
         wrench = np.zeros((len(X), m.model.nlinks, 6)) if m.support is None else _linear(at, m.support)
         for k, link in enumerate(m.points.links):
             local = np.einsum("nji,nj->ni", X[:, link, :3, :3], f[:, k])
             wrench[:, link, :3] += local
             wrench[:, link, 3:] += np.cross(p[:, k], local)
-        lack = inverse_dynamics(m.model, dense.q[part], dense.v[part], dense.a[part], external=wrench)[:, :3]
-        total += float((lack**2).sum())
-    return float(np.sqrt(total / len(dense)))
+        lack = inverse_dynamics(m.model, dense.q[here], dense.v[here], dense.a[here], external=wrench)[:, :3]
+        total, count = total + float((lack**2).sum()), count + len(lack)
+    return float(np.sqrt(total / max(count, 1)))
 
 
 def _weights(wanted: Array, times: Array) -> tuple[NDArray[np.intp], Array]:

@@ -93,7 +93,6 @@ def _result(
             np.ones((len(q_in), model.nlinks), dtype=bool),
             time,
             force,
-            np.broadcast_to(points.centres, force.shape),
             rows["place"],
             GroundUnder(terrain).look(rows["place"])[1],
             rows["tau"][:, :6] / (model.mass * 9.81),

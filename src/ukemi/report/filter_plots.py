@@ -126,12 +126,20 @@ def _png(draw: Any) -> bytes:
     return buffer.getvalue()
 
 
+#: An animation is not longer than this [s].
+LONGEST = 30.0
+
+
 def side_by_side(result: FilterResult, path: str | Path, *, fps: float = 20.0, size: int = 320) -> Path:
-    """An animation: the input on the left, the filtered motion on the right, with the ground forces."""
+    """An animation: the input on the left, the filtered motion on the right, with the ground forces.
+
+    Of long motions the first half minute is drawn.
+    """
     from PIL import Image, ImageDraw
 
     model, times = result.model, result.frame_time
-    chosen = np.unique(np.searchsorted(times, np.arange(0, times[-1] + 1e-9, 1 / fps) - 1e-9))
+    shown = np.arange(0, min(float(times[-1]), LONGEST) + 1e-9, 1 / fps)
+    chosen = np.unique(np.searchsorted(times, shown - 1e-9))
     asked, done = (link_poses(model, q[chosen]) for q in (result.input_frames, result.frames))
     row = np.clip(np.searchsorted(result.time, times - 1e-9), 0, len(result) - 1)
     forces = result.ground_forces
@@ -154,7 +162,7 @@ def side_by_side(result: FilterResult, path: str | Path, *, fps: float = 20.0, s
                         draw.line([camera(p), camera(p + f / (model.mass * 9.81))], fill="#3a7d44", width=3)
         draw.text((8, 6), f"input   {times[k]:.2f} s", fill="black")
         draw.text((size + 8, 6), result.verdict, fill="black")
-        frames.append(picture)
+        frames.append(picture.quantize(64))
     frames[0].save(path, save_all=True, append_images=frames[1:], duration=round(1000 / fps), loop=0)
     return Path(path)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ukemi.dynamics_filter.trajectory.contacts import DEAREST
 from ukemi.dynamics_filter.trajectory.problem import Problem
+from ukemi.model.arrays import Array
 
 #: Rates that files are wrong by: frames left out, or counted twice.
 SPEEDS = (0.5, 2.0)
@@ -20,17 +21,26 @@ SPEEDS = (0.5, 2.0)
 DOUBTED, BETTER = 0.2, 0.25
 #: More than this is a glitch [body weights]. Weight of the root equations, and barrier of the forces.
 MOST, STIFFNESS, BARRIER = 3.0, 1e3, 1e-4
+#: Samples that are looked at together.
+CHUNK = 1000
 
 
 def leftover_at(problem: Problem, speed: float) -> float:
     """RMS of the wrench that the ground cannot explain, with the reference played at some times its speed [BW]."""
+    n, total = len(problem.times), 0.0
+    for first in range(0, n, CHUNK):  # bounded memory
+        total += float((_lack(problem, speed, slice(first, min(first + CHUNK, n))) ** 2).sum())
+    return float(np.sqrt(total / n))
+
+
+def _lack(problem: Problem, speed: float, samples: slice) -> Array:
     p = problem
-    q, v, a = p.reference.at(p.times)
+    q, v, a = p.reference.at(p.times[samples])
     n, points = len(q), len(p.points)
     up = np.broadcast_to(np.array((0.0, 0.0, 1.0)), (n, points, 3))
     wrench, point, velocity, _ = p.core.kinematics(q, speed * v, speed**2 * a, p.points.places(q, up))
     above, normals = p.ground.look(point)
-    unlikely = p.unlikelihood(above, velocity, slice(0, n))
+    unlikely = p.unlikelihood(above, velocity, samples)
     cost = np.where(unlikely < 2 * DEAREST, p.settings.force * np.exp(np.minimum(unlikely, DEAREST)), -1.0)
     lam, dual = np.zeros((2, n, points, 4))
     solved = p.core.forces(
@@ -38,8 +48,8 @@ def leftover_at(problem: Problem, speed: float) -> float:
         *(np.zeros((n, 6)), np.full((n, 6), STIFFNESS), lam, dual),
         np.array([p.settings.line, 0.0, p.ground.friction, BARRIER]),
     )
-    lack = np.clip(solved["residual"], -MOST, MOST)
-    return float(np.sqrt((lack**2).sum(axis=1).mean()))
+    out: Array = np.clip(solved["residual"], -MOST, MOST)
+    return out
 
 
 def plausible_speed(problem: Problem) -> float:

@@ -21,13 +21,12 @@ COMMON = 0.2
 
 @dataclass(frozen=True, eq=False)
 class Loads:
-    """time (n,); force, place, place_in_link (n, np, 3) [N], [m]; support (n, nlinks, 6): wrenches of supports in link
+    """time (n,); force, place (n, np, 3) [N], [m]; support (n, nlinks, 6): wrenches of supports in link
     coordinates, or None; tau (n, nv); supports: in words."""
 
     time: Array
     force: Array
     place: Array
-    place_in_link: Array
     support: Array | None
     tau: Array
     supports: tuple[Support, ...]
@@ -40,17 +39,18 @@ def loads_of(problem: Problem, state: State, rows: NDArray[np.bool_]) -> Loads:
     up = np.broadcast_to(np.array((0.0, 0.0, 1.0)), (len(q), len(points), 3))
     local = points.places(q, up)
     X = link_poses(model, q)
-    at = X[:, points.links]
-    place = np.einsum("npij,npj->npi", at[..., :3, :3], local) + at[..., :3, 3]
+    place = np.empty_like(local)
+    for k, link in enumerate(points.links):
+        place[:, k] = np.einsum("nij,nj->ni", X[:, link, :3, :3], local[:, k]) + X[:, link, :3, 3]
     force = problem.weight * state.force[rows]
     supports, held = _supports(problem, state, rows, q, X, place)
     external = np.zeros((len(q), model.nlinks, 6)) if held is None else held.copy()
     for k, link in enumerate(points.links):
-        f = np.einsum("nji,nj->ni", at[:, k, :3, :3], force[:, k])
+        f = np.einsum("nji,nj->ni", X[:, link, :3, :3], force[:, k])
         external[:, link, :3] += f
         external[:, link, 3:] += np.cross(local[:, k], f)
     tau = inverse_dynamics(model, q, v, a, external=external)
-    return Loads(problem.times[rows], force, place, local, held, tau, supports)
+    return Loads(problem.times[rows], force, place, held, tau, supports)
 
 
 def _supports(

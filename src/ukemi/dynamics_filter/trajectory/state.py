@@ -14,16 +14,19 @@ from ukemi.model.arrays import Array
 
 @dataclass(eq=False)
 class State:
-    """The motion and its forces. c (size, nv): correction's coefficients; q, v, a: at the samples; frames: q, v, a at
-    the frames of the input; force (n, np, 3), residual (n, 6) [BW]; normals (n, np, 3): of the ground
-    under the points; on, inside (n, np): contacts; supported (n,)."""
+    """The motion and its forces.
+
+    c (size, nv): correction's coefficients; q, v, a: at the samples; frames: q at the frames of the input; force
+    (n, np, 3), residual (n, 6) [BW]; normals (n, np, 3): of the ground under the points; on, inside (n, np): contacts;
+    supported (n,).
+    """
 
     c: Array
     q: Array
     v: Array
     a: Array
     frame_times: Array
-    frames: tuple[Array, Array, Array]
+    frames: Array
     force: Array
     residual: Array
     normals: Array
@@ -36,14 +39,15 @@ class State:
         """The reference, without forces."""
         q, v, a = problem.reference.at(problem.times)
         n, points = len(problem.times), len(problem.points)
+        up = np.broadcast_to(np.array((0.0, 0.0, 1.0)), (n, points, 3))
         return cls(
             np.zeros((problem.knots.size, problem.model.nv)),
             *(q, v, a),
             frame_times,
-            problem.reference.at(frame_times),
+            problem.reference.at(frame_times)[0],
             np.zeros((n, points, 3)),
             np.zeros((n, 6)),
-            np.broadcast_to(np.array((0.0, 0.0, 1.0)), (n, points, 3)).copy(),
+            up if problem.ground.level else up.copy(),
             np.zeros((n, points), dtype=bool),
             np.zeros((n, points)),
             np.zeros(n, dtype=bool),

@@ -306,11 +306,13 @@ class Window:
         faded = share * x[-1] * self.fade
         st.c[b.stop : b.stop + len(faded)] += faded
         beyond = np.concatenate([share * x, faded, np.zeros((4, x.shape[1]))])
-        self._move(st.frames, self.frames, beyond, self.frame_first, self.frame_basis)
+        self._move((st.frames, None, None), self.frames, beyond, self.frame_first, self.frame_basis)
         tail_first = p.first[self.tail] - s.start
         self._move((st.q, st.v, st.a), self.tail, beyond, tail_first, p.basis[self.tail])
         self.lam, self.dual = then.lam, then.dual
-        st.force[s], st.residual[s], st.normals[s] = then.solved["force"], then.solved["residual"], then.normals
+        st.force[s], st.residual[s] = then.solved["force"], then.solved["residual"]
+        if not p.ground.level:
+            st.normals[s] = then.normals
         return self._report(stage, then, longest, tries, x)
 
     def _report(self, stage: str, terms: Terms, longest: float, tries: int, x: Array) -> Iteration:
@@ -321,14 +323,20 @@ class Window:
         return self.trace[-1]
 
     def _move(
-        self, states: tuple[Array, Array, Array], part: slice, x: Array, first: NDArray[np.intp], basis: Array
+        self,
+        states: tuple[Array, Array | None, Array | None],
+        part: slice,
+        x: Array,
+        first: NDArray[np.intp],
+        basis: Array,
     ) -> None:
         """Takes some rows of q, v, a along with a step's spline x."""
         if part.stop > part.start:
-            moved = [np.ascontiguousarray(z[part]) for z in states]
+            moved = [None if z is None else np.ascontiguousarray(z[part]) for z in states]
             self.problem.core.retract(*map(np.ascontiguousarray, evaluate(x, first, basis)), *moved)
             for z, new in zip(states, moved, strict=True):
-                z[part] = new
+                if z is not None:
+                    z[part] = new
 
     def _movement(self, x: Array) -> Array:
         """(n,): the longest part of a step in the neighbourhood of every sample."""
