@@ -72,7 +72,7 @@ public:
             out[name] = nb::steal(new_array(shape, true, &data));
             return data;
         };
-        f.force = make("force", {n, np, 3}), f.residual = make("residual", {n, 6}), f.pull = make("pull", {n, 6}), f.weight = make("weight", {n, 6, 6}), f.value = make("value", {n});
+        f.force = make("force", {n, np, 3}), f.residual = make("residual", {n, 6}), f.pull = make("pull", {n, 6}), f.weight = make("weight", {n, 6, 6}), f.response = make("response", {n, np, 3, 6}), f.value = make("value", {n});
         std::vector<int> iterations(static_cast<std::size_t>(n));
         f.iterations = iterations.data();
         {
@@ -100,10 +100,12 @@ public:
         const Array force = get("force", {n, np, 3}), pull = get("pull", {n, 6}), weight = get("weight", {n, 6, 6}), normal = get("normal", {n, np, 3}), gap = get("gap", {n, np}), gap_weight = get("gap_weight", {n, np});
         const Array slip = get("slip", {n, np, 3}), slip_weight = get("slip_weight", {n, np}), ahead = get("ahead", {n, np}), ahead_weight = get("ahead_weight", {n, np}), ahead_normal = get("ahead_normal", {n, np, 3}), slip_rate = get("slip_rate", {n, np, 3}), slip_rate_weight = get("slip_rate_weight", {n, np}), pose = get("pose", {n, nv}), pose_weight = get("pose_weight", {n, nv}), rate = get("rate", {n, nv});
         const Array rate_weight = get("rate_weight", {n, nv}), acceleration = get("acceleration", {n, nv}), acceleration_weight = get("acceleration_weight", {n, nv});
+        const Array torque = get("torque", {n, nv}), torque_weight = get("torque_weight", {n, nv}), response = get("response", {n, np, 3, 6});
         TrajectorySystem y{};
         y.bases = static_cast<int>(bases), y.first = first.data(), y.basis = b.data(), y.force = force.data(), y.pull = pull.data(), y.weight = weight.data(), y.normal = normal.data();
         y.gap = gap.data(), y.gap_weight = gap_weight.data(), y.slip = slip.data(), y.slip_weight = slip_weight.data(), y.ahead = ahead.data(), y.ahead_weight = ahead_weight.data(), y.ahead_normal = ahead_normal.data(), y.slip_rate = slip_rate.data(), y.slip_rate_weight = slip_rate_weight.data(), y.pose = pose.data(), y.pose_weight = pose_weight.data();
         y.rate = rate.data(), y.rate_weight = rate_weight.data(), y.acceleration = acceleration.data(), y.acceleration_weight = acceleration_weight.data();
+        y.torque = torque.data(), y.torque_weight = torque_weight.data(), y.response = response.data();
         y.inertia_weight = nb::cast<double>(rows["inertia_weight"]), y.ahead_time = nb::cast<double>(rows["ahead_time"]);
         y.band = writable("band", band, knots * nv * bases * nv), y.gradient = writable("gradient", gradient, knots * nv);
         nb::gil_scoped_release release;

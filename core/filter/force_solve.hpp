@@ -242,6 +242,20 @@ inline void solve_forces(const ForceProblem& f, int k, LivePoint* live) {
         if (solid) small_solve<6>(factor, column);
         for (int j = 0; j < 6; ++j) W[6 * i + j] = column[j];
     }
+    // an optimum's forces move with the wrench by E D^-1 G' W
+    for (int c = 0; c < count; ++c) {
+        const LivePoint& x = live[c];
+        double* K = f.response + 18 * (static_cast<std::size_t>(k) * static_cast<std::size_t>(np) + static_cast<std::size_t>(x.index));
+        for (int i = 0; i < 3; ++i) {
+            double by_pull[6];
+            for (int r = 0; r < 6; ++r) {
+                by_pull[r] = 0;
+                for (int e = 0; e < 4; ++e) by_pull[r] += x.E[4 * i + e] * x.DG[4 * r + e];
+            }
+            for (int j = 0; j < 6; ++j)
+                for (int r = 0; r < 6; ++r) K[6 * i + j] += by_pull[r] * W[6 * r + j];
+        }
+    }
 }
 
 UKEMI_END

@@ -88,6 +88,9 @@ inline void root_composites(const Tree& tree, RootBody* bodies) {
     }
 }
 
+/// Whether an axis stands in the parent: the first of a universal joint, the directions of a planar one.
+UKEMI_INLINE bool in_parent(const Body& b, int k) { return (b.kind == JointKind::universal && k == 0) || (b.kind == JointKind::planar && k < 2); }
+
 /// The axis of a velocity coordinate in the world, and the velocity and acceleration of the frame it is fixed in.
 struct Axis { Motion<double> S, U, U_dot; };
 inline Axis root_axis(const Tree& tree, const double* q, const RootBody* bodies, int body, int k) {
@@ -96,9 +99,7 @@ inline Axis root_axis(const Tree& tree, const double* q, const RootBody* bodies,
     const Mat3<double> R_local = b.kind == JointKind::planar ? placement(b, In<double>{q, 0}).R : x.R;
     const Motion<double> s = subspace(b, R_local, In<double>{q, 0}, k);
     const Vec3<double> ang = x.R * s.ang, lin = x.R * s.lin - cross(ang, x.p);
-    // the first axis of a universal joint and the directions of a planar one stand in the parent
-    const bool in_parent = (b.kind == JointKind::universal && k == 0) || (b.kind == JointKind::planar && k < 2);
-    if (!in_parent) return {{lin, ang}, x.V, x.A};
+    if (!in_parent(b, k)) return {{lin, ang}, x.V, x.A};
     if (b.parent < 0) return {{lin, ang}, {zero3<double>(), zero3<double>()}, {zero3<double>(), zero3<double>()}};
     return {{lin, ang}, bodies[b.parent].V, bodies[b.parent].A};
 }

@@ -58,6 +58,68 @@ UKEMI_INLINE void add_row(double* local, int size, const int* columns, int count
     }
 }
 
+/// Rows of the joints that need more than their limit, tau_j = S_j (what the subtree needs less what the ground gives it).
+///
+/// Whoever carries joint j moves its axis and its whole subtree, whoever it carries a part of it; and the ground's forces follow the wrench
+/// that the root needs (`response`).
+inline void add_torque_rows(const TrajectoryModel& model, const TrajectorySamples& s, const TrajectorySystem& sys, std::ptrdiff_t k, TrajectoryWork& work, const Axis* axes, double* local,
+                            double* gradient) {
+    const Tree& tree = *model.tree;
+    const int nv = tree.nv, bases = sys.bases, size = nv * bases;
+    const double *weight = sys.torque_weight + k * nv, *B0 = sys.basis + k * 3 * bases, *B1 = B0 + bases, *B2 = B1 + bases;
+    const Vec3<double> g = read3(model.gravity);
+    for (int j = 0; j < nv; ++j) {
+        if (!(weight[j] > 0)) continue;
+        int at = 0;
+        while (at + 1 < static_cast<int>(tree.bodies.size()) && tree.bodies[static_cast<std::size_t>(at + 1)].iv <= j) ++at;
+        const RootBody& sub = work.bodies[static_cast<std::size_t>(at)];
+        const Motion<double>& S = axes[j].S;
+        const Force<double> needs = {sub.P_dot - g * sub.m - sub.f, sub.L_dot - cross(sub.mc, g) - Vec3<double>{sub.pf.yz - sub.pf.zy, sub.pf.zx - sub.pf.xz, sub.pf.xy - sub.pf.yx}};
+        auto power = [&](const Motion<double>& m, const Force<double>& w) { return dot(m.lin, w.f) + dot(m.ang, w.n); };
+        // the ground's forces on the subtree, by the wrench: -S_j sum_p K_p
+        double follow[6] = {0, 0, 0, 0, 0, 0};
+        for (std::ptrdiff_t i = 0; i < model.np; ++i) {
+            int b = model.point_body[i];
+            while (b > at) b = tree.bodies[static_cast<std::size_t>(b)].parent;
+            if (b != at) continue;
+            const RootBody& body = work.bodies[static_cast<std::size_t>(model.point_body[i])];
+            const Vec3<double> J = S.lin + cross(S.ang, body.p + body.R * read3(s.place + 3 * (k * model.np + i)));
+            const double* K = sys.response + 18 * (k * model.np + i);
+            for (int r = 0; r < 6; ++r) follow[r] -= model.force_unit * (J.x * K[r] + J.y * K[6 + r] + J.z * K[12 + r]);
+        }
+        double* row = work.weighted.data();  // no longer needed
+        for (int c = 0; c < size; ++c) {
+            row[c] = 0;
+            for (int r = 0; r < 6; ++r) row[c] += follow[r] * work.rows[static_cast<std::size_t>(r * size + c)];
+        }
+        for (std::size_t i = 0; i < tree.bodies.size(); ++i) {
+            const int body = static_cast<int>(i);
+            int up = at, down = body;  // who carries whom
+            while (up > body) up = tree.bodies[static_cast<std::size_t>(up)].parent;
+            while (down > at) down = tree.bodies[static_cast<std::size_t>(down)].parent;
+            const bool above = up == body, below = down == at;
+            if (!above && !below) continue;
+            const Body& b = tree.bodies[i];
+            for (int c = 0; c < b.nv; ++c) {
+                const Axis& axis = axes[b.iv + c];
+                Force<double> x, rate, acc;
+                root_columns(axis, above ? sub : work.bodies[i], g, &x, &rate, &acc);
+                double by_x = power(S, x), by_rate = power(S, rate), by_acc = power(S, acc);
+                if (above && !(body == at && in_parent(b, j - b.iv))) by_x += power(cross_motion(axis.S, S), needs);
+                if (b.iv + c == j) by_acc += b.armature[c];
+                for (int m = 0; m < bases; ++m) row[m * nv + b.iv + c] += by_x * B0[m] + by_rate * B1[m] + by_acc * B2[m];
+            }
+        }
+        const double error = sys.torque[k * nv + j];
+        for (int c = 0; c < size; ++c) {
+            const double scaled = weight[j] * row[c];
+            double* column = local + static_cast<std::ptrdiff_t>(c) * size;
+            for (int r = c; r < size; ++r) column[r] += scaled * row[r];
+            gradient[c] += scaled * error;
+        }
+    }
+}
+
 /// Adds the Gauss-Newton rows of all samples to the band and the gradient.
 inline void trajectory_assemble(const TrajectoryModel& model, const TrajectorySamples& s, const TrajectorySystem& sys) {
     const Tree& tree = *model.tree;
@@ -185,6 +247,7 @@ inline void trajectory_assemble(const TrajectoryModel& model, const TrajectorySa
                 add_row(local, size, columns.data(), bases * count, r4, wr, dot(t2, rate), gradient.data());
             }
         }
+        add_torque_rows(model, s, sys, k, work, axes.data(), local, gradient.data());
         // into the band: column j of the whole matrix is contiguous, from its diagonal down
         const std::ptrdiff_t start = static_cast<std::ptrdiff_t>(sys.first[k]) * nv;
         for (int j = 0; j < size; ++j) {

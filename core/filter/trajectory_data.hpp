@@ -48,6 +48,7 @@ struct ForceProblem {
     double* force;               ///< (n, np, 3) [BW]
     double *residual, *pull;     ///< (n, 6): w - G l, and its derivative of the optimum: ws r + y
     double* weight;              ///< (n, 6, 6) Hessian of the optimum by the wrench
+    double* response;            ///< (n, np, 3, 6) derivative of the forces by the wrench [BW/unit]
     double* value;               ///< (n) of the optimum
     int* iterations;             ///< (n)
 };
@@ -68,6 +69,8 @@ struct TrajectorySystem {
     const double *pose, *pose_weight;  ///< (n, nv) distances from the reference and their weights
     const double *rate, *rate_weight;
     const double *acceleration, *acceleration_weight;
+    const double *torque, *torque_weight;  ///< (n, nv) what joints need beyond their limits [N m] or [N], 1/unit^2
+    const double* response;      ///< (n, np, 3, 6) derivative of the forces by the wrench
     double inertia_weight;       ///< of e_a' M e_a
     double *band, *gradient;     ///< (knots nv, bases nv), (knots nv)
 };

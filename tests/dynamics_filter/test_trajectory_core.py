@@ -131,9 +131,62 @@ def test_the_gradient_of_every_row_is_that_of_finite_differences(name: str) -> N
     system |= {"gap": gap, "gap_weight": wg, "slip": slip, "slip_weight": ws}
     system |= {"slip_rate": rate, "slip_rate_weight": wr}
     system |= {"ahead_time": later, "ahead": ahead, "ahead_weight": wa, "ahead_normal": facing}
+    system |= {"torque": zero, "torque_weight": zero, "response": np.zeros((n, points, 3, 6))}
     system |= {f"{e}{w}": zero for e in ("pose", "rate", "acceleration") for w in ("", "_weight")}
     band, gradient = np.zeros((knots * nv, bases * nv)), np.zeros(knots * nv)
     core.assemble(q, v, a, place, first, B, system | {"inertia_weight": 0.0}, band, gradient)
+    h = 1e-6
+    numeric = np.array([(cost(h * e) - cost(-h * e)) / (2 * h) for e in np.eye(knots * nv)])
+    assert np.abs(numeric - gradient).max() < 1e-6 * np.abs(gradient).max()
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_the_gradient_of_torques_is_that_of_finite_differences(name: str) -> None:
+    """Forces follow the root's residual as an optimum of forces would."""
+    model = MODELS[name]
+    n, points, bases, nv = 2, 5, 4, model.nv
+    core, q, v, a, place = _system(model, n, points)
+    rng = np.random.default_rng(6)
+    B = rng.normal(size=(n, 3, bases))
+    first, knots = [0, 1], 5
+    force, K = rng.normal(size=(n, points, 3)), 0.1 * rng.normal(size=(n, points, 3, 6))
+    weight, level = rng.uniform(1, 2, (n, nv)) / 700**2, rng.normal(size=(n, nv))
+    links = [int(i) for i in np.random.default_rng(3).integers(0, model.nlinks, points)]  # as in _system
+
+    def lack(q: Array, v: Array, a: Array) -> tuple[Array, Array]:
+        w, p, _, _ = core.kinematics(q, v, a, place)
+        arm = p - q[:, None, :3]
+        m = np.cross(arm, force).sum(axis=1) * 700.0 / 210.0
+        return w - np.concatenate([force.sum(axis=1), m], axis=1), p
+
+    start = lack(q, v, a)[0]
+
+    def torques(q: Array, v: Array, a: Array) -> Array:
+        r, p = lack(q, v, a)
+        f = 700 * (force + np.einsum("npij,nj->npi", K, r - start))
+        X = uk.link_poses(model, q)
+        external = np.zeros((n, model.nlinks, 6))
+        for k, link in enumerate(links):
+            R, at = X[:, link, :3, :3], X[:, link, :3, 3]
+            external[:, link, :3] += np.einsum("nji,nj->ni", R, f[:, k])
+            external[:, link, 3:] += np.einsum("nji,nj->ni", R, np.cross(p[:, k] - at, f[:, k]))
+        return uk.inverse_dynamics(model, q, v, a, external=external) - level
+
+    def cost(x: Array) -> float:
+        c = x.reshape(knots, nv)
+        parts = [np.stack([B[k, d] @ c[first[k] : first[k] + bases] for k in range(n)]) for d in range(3)]
+        return float(0.5 * (weight * torques(*_moved(core, q, v, a, *parts)) ** 2)[:, 6:].sum())
+
+    weight[:, :6] = 0.0  # of the root: it has no torques
+    zero, each, vectors = np.zeros((n, nv)), np.zeros((n, points)), np.zeros((n, points, 3))
+    system: dict[str, Array | float] = {"force": force, "pull": np.zeros((n, 6)), "weight": np.zeros((n, 6, 6))}
+    system |= {"normal": vectors, "ahead_time": 0.0, "inertia_weight": 0.0}
+    system |= {f"{e}{w}": each for e in ("gap", "ahead") for w in ("", "_weight")} | {"ahead_normal": vectors}
+    system |= {"slip": vectors, "slip_rate": vectors, "slip_weight": each, "slip_rate_weight": each}
+    system |= {f"{e}{w}": zero for e in ("pose", "rate", "acceleration") for w in ("", "_weight")}
+    system |= {"torque": torques(q, v, a), "torque_weight": weight, "response": K}
+    band, gradient = np.zeros((knots * nv, bases * nv)), np.zeros(knots * nv)
+    core.assemble(q, v, a, place, first, B, system, band, gradient)
     h = 1e-6
     numeric = np.array([(cost(h * e) - cost(-h * e)) / (2 * h) for e in np.eye(knots * nv)])
     assert np.abs(numeric - gradient).max() < 1e-6 * np.abs(gradient).max()

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ukemi.dynamics.inverse import inverse_dynamics
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.dynamics_filter.support import Support
+from ukemi.dynamics_filter.trajectory.points import ContactPoints
 from ukemi.dynamics_filter.trajectory.problem import GRAVITY, Problem
 from ukemi.dynamics_filter.trajectory.state import State
 from ukemi.model.arrays import Array
@@ -44,13 +45,21 @@ def loads_of(problem: Problem, state: State, rows: NDArray[np.bool_]) -> Loads:
         place[:, k] = np.einsum("nij,nj->ni", X[:, link, :3, :3], local[:, k]) + X[:, link, :3, 3]
     force = problem.weight * state.force[rows]
     supports, held = _supports(problem, state, rows, q, X, place)
-    external = np.zeros((len(q), model.nlinks, 6)) if held is None else held.copy()
-    for k, link in enumerate(points.links):
-        f = np.einsum("nji,nj->ni", X[:, link, :3, :3], force[:, k])
-        external[:, link, :3] += f
-        external[:, link, 3:] += np.cross(local[:, k], f)
+    external = wrenches_on_links(points, X, local, force)
+    if held is not None:
+        external += held
     tau = inverse_dynamics(model, q, v, a, external=external)
     return Loads(problem.times[rows], force, place, held, tau, supports)
+
+
+def wrenches_on_links(points: ContactPoints, X: Array, local: Array, force: Array) -> Array:
+    """(n, nlinks, 6) in link coordinates, of forces (n, np, 3) [N] on points at places (n, np, 3) in their links."""
+    out = np.zeros((*X.shape[:2], 6))
+    for k, link in enumerate(points.links):
+        f = np.einsum("nji,nj->ni", X[:, link, :3, :3], force[:, k])
+        out[:, link, :3] += f
+        out[:, link, 3:] += np.cross(local[:, k], f)
+    return out
 
 
 def _supports(

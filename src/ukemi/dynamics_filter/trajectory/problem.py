@@ -24,6 +24,8 @@ from ukemi.motion.soles import Sole
 GRAVITY = 9.81
 #: Leg of an adult, from hip to sole [m].
 ADULT_LEG = 0.9
+#: Share of an actuator's limit that a motion may use: what is beyond is soft, and forces are spread over time later.
+USED = 0.98
 
 
 @dataclass(eq=False)
@@ -53,6 +55,7 @@ class Problem:
         )
         self.times, self.first, self.basis = self.knots.at_knots()
         self.limits = _limited(self.model)
+        self.efforts = _efforts(self.model)
         self.given = np.zeros((len(self.times), len(self.points)), dtype=np.int8)
         self.spread = 1 / _deviations(self.model, s, leg, self.points)
         self.rates = self.spread * s.velocity_time * self.tau
@@ -127,6 +130,16 @@ def _limited(model: Model) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
     kept = [(q, v) for q, v in plain if np.isfinite(pairs[q]).any()]
     at = np.array(kept, dtype=np.intp).reshape(-1, 2)
     return at[:, 0], at[:, 1], pairs[at[:, 0]]
+
+
+def _efforts(model: Model) -> Array:
+    """(nv,): largest torques or forces that joints are to use, infinite where the model has none."""
+    out = np.full(model.nv, np.inf)
+    for link in model.links[1:]:
+        if link.joint.nv and link.joint.effort is not None:
+            out[link.v] = USED * np.asarray(link.joint.effort)
+    out[:6] = np.inf
+    return out
 
 
 def likelihood_of(problem: Problem, above: Array, velocity: Array) -> Array:

@@ -67,7 +67,8 @@ class Iteration:
 
 @dataclass(eq=False)
 class Terms:
-    """Everything about the present motion that a step needs. between: depths between the samples, as rows; distance:
+    """Everything about the present motion that a step needs. between: depths between the samples, and torques
+    beyond their limits, as rows; distance:
     gradient of what distances cost."""
 
     above: Array
@@ -75,6 +76,7 @@ class Terms:
     slip: Array
     slip_rate: Array
     between: dict[str, Array | float]
+    torques: dict[str, Array]
     velocity: Array
     place: Array
     point: Array

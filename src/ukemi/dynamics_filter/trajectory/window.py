@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukemi.dynamics.forward import mass_matrix
-from ukemi.dynamics.kinematics import center_of_mass
+from ukemi.dynamics.inverse import inverse_dynamics
+from ukemi.dynamics.kinematics import center_of_mass, link_poses
 from ukemi.dynamics_filter.trajectory.contacts import (
     DEAREST,
     Schedule,
@@ -23,6 +24,7 @@ from ukemi.dynamics_filter.trajectory.contacts import (
     sustained,
     widened,
 )
+from ukemi.dynamics_filter.trajectory.loads import wrenches_on_links
 from ukemi.dynamics_filter.trajectory.problem import GRAVITY, Problem, likelihood_of
 from ukemi.dynamics_filter.trajectory.spline import evaluate
 from ukemi.dynamics_filter.trajectory.state import Iteration, State, Terms
@@ -46,6 +48,8 @@ RESIDUAL, STEP = 2e-7, (1e-3, 2e-5)
 LONGEST_STEP = 0.3
 #: Standard deviation of a coordinate beyond its limit [rad or m].
 LIMIT = 0.005
+#: Standard deviation of a torque beyond its limit [share of the limit].
+EFFORT = 0.007
 #: Share of body weight that holds a body which touches no ground: less is a fall.
 HANGS = 0.5
 #: Seats, steps and hands of others bear upwards, near the body's middle: how many times more horizontal forces and
@@ -145,6 +149,7 @@ class Window:
             "normal": np.broadcast_to(np.array((0.0, 0.0, 1.0)), vectors.shape),
             **{"gap": each, "gap_weight": each, "slip": vectors, "slip_weight": each},
             **{"slip_rate": vectors, "slip_rate_weight": each},
+            **{"torque": self.zero, "torque_weight": self.zero, "response": np.zeros((n, k, 3, 6))},
             **{"ahead": each, "ahead_weight": each, "ahead_normal": vectors, "ahead_time": 0.0},
             **dict.fromkeys(("pose", "pose_weight", "rate", "rate_weight"), self.zero),
             **dict.fromkeys(("acceleration", "acceleration_weight"), self.zero),
@@ -183,6 +188,8 @@ class Window:
         ahead_w = self._depth_weights(ahead)
         local += 0.5 * (ahead_w * ahead**2).sum(axis=1)
         local += 0.5 * (self._beyond_limits(q) ** 2).sum(axis=1) / LIMIT**2
+        torques = self._beyond_efforts(q, v, a, place, solved["force"])
+        local += 0.5 * (torques["torque_weight"] * torques["torque"] ** 2).sum(axis=1)
         distance = self._distance_gradient(c)
         merit = 0.5 * float(c.ravel() @ distance) + float(local.sum())
         between: dict[str, Array | float] = {
@@ -192,7 +199,7 @@ class Window:
             "ahead_time": later,
         }
         return Terms(
-            *(above, normals, slip, slip_rate, between, velocity, place, point),
+            *(above, normals, slip, slip_rate, between, torques, velocity, place, point),
             *(solved, lam, dual, local, distance, merit),
         )
 
@@ -222,6 +229,17 @@ class Window:
         out = np.zeros_like(self.zero)
         out[:, at_v] = q[:, at_q] - np.clip(q[:, at_q], limits[:, 0], limits[:, 1])
         return out
+
+    def _beyond_efforts(self, q: Array, v: Array, a: Array, place: Array, force: Array) -> dict[str, Array]:
+        """What joints need beyond their actuators' limits [N m or N], and what that costs; (n, nv)."""
+        p = self.problem
+        if self.on is None or not np.isfinite(p.efforts).any():
+            return {"torque": self.zero, "torque_weight": self.zero}
+        X = link_poses(p.model, q)
+        external = wrenches_on_links(p.points, X, place, p.weight * force)
+        tau = inverse_dynamics(p.model, q, v, a, external=external)
+        beyond = tau - np.clip(tau, -p.efforts, p.efforts)
+        return {"torque": beyond, "torque_weight": (beyond != 0) / (EFFORT * p.efforts) ** 2}
 
     def _here(self) -> tuple[Array, Array, Array, Array]:
         s = self.samples
@@ -278,6 +296,8 @@ class Window:
             **{"normal": now.normals, "gap": gap, "gap_weight": gap_w, "slip": now.slip, "slip_weight": slip_w},
             **{"slip_rate": now.slip_rate, "slip_rate_weight": rate_w},
             **now.between,
+            **now.torques,
+            "response": now.solved["response"],
         }
         beyond = self._beyond_limits(q)
         rows |= {"pose": beyond, "pose_weight": (beyond != 0) / LIMIT**2}
@@ -552,10 +572,13 @@ class Window:
         far |= np.abs(self.state.residual[s]).max(axis=1) > HOLDS
         wrench, high = self.leftover, p.settings.support
         found = sustained(np.linalg.norm(wrench, axis=1), high, high / 3, p.settings.shortest * p.tau, p.knots.step)
+        aloft: NDArray[np.bool_] = ~np.asarray(self.on.any(axis=1))
+        for first, last in runs(aloft):
+            if wrench[first:last, 2].mean() < HANGS:  # a flight
+                found[first:last] = False
         for first, last in runs(found):
             mean = wrench[first:last].mean(axis=0)  # what shakes about zero is the capture's, not a support
-            falls = not self.on[first:last].any() and mean[2] < HANGS
-            if falls or not far[first:last].any() or np.linalg.norm(mean) < high:
+            if not far[first:last].any() or np.linalg.norm(mean) < high:
                 found[first:last] = False
         return self._support(found)
 
