@@ -151,7 +151,7 @@ def quality_of(m: Measured) -> Quality:
     f_t = np.linalg.norm(m.force - f_n[..., None] * m.normals, axis=-1)
     bears = f_n > 1e-3 * weight
     outside = float(max(0.0, -f_n.min(initial=0.0), (f_t - m.ground.friction * f_n).max(initial=0.0)) / weight)
-    use, weakest = _torque_use(m.model, m.torques)
+    use, weakest = _torque_use(m.model, m.torques[~m.supported])  # which joints a support loads is a guess
     verdict, reason = _verdict(m, leftover, outside)
     moved = float(np.sqrt(((com - (0, 0, rise)) ** 2).sum(axis=1).mean()))
     if verdict != "infeasible" and moved > 100 * FAR * body_reach(m.model):

@@ -50,7 +50,7 @@ LONGEST_STEP = 0.3
 LIMIT = 0.005
 #: Standard deviation of a torque beyond its limit [share of the limit].
 EFFORT = 0.007
-#: Share of body weight that holds a body which touches no ground: less is a fall.
+#: Share of body weight that the input must ask for where the body touches no ground: less is a flight.
 HANGS = 0.5
 #: Seats, steps and hands of others bear upwards, near the body's middle: how many times more horizontal forces and
 #: moments cost than vertical forces.
@@ -63,8 +63,9 @@ TRIALS = 6
 DAMPING, STIFF_SHARE = (1.0, 1e6), 1e-4
 RELAX = 0.1
 NEIGHBOURS = 2
-#: Offence below which a point touches and stands; unlikelihood below which a force makes a contact.
-TOUCHES, LIKELY = 16.0, 1.0
+#: Offence below which a point touches and stands. A force makes a contact where its point is likely, or where it must
+#: carry more body weights than this times e to the point's unlikelihood.
+TOUCHES, LIKELY, NEEDED = 16.0, 1.0, 0.15
 #: How much deeper points may sink while contacts are sought: what rests below the ground is not yet lifted.
 SOFT = 4.0
 #: Sweeps that spread forces over time.
@@ -531,7 +532,8 @@ class Window:
         then = self.last or self.terms(*self._here(), self.lam, self.dual)
         normal = (then.solved["force"] * then.normals).sum(-1)
         u = offence(then.above, then.slip, p.settings, p.leg, GRAVITY)
-        bears = (normal > p.settings.bears) & (likelihood_of(p, then.above, then.velocity) < LIKELY)
+        doubt = likelihood_of(p, then.above, then.velocity)
+        bears = (normal > p.settings.bears) & ((doubt < LIKELY) | (normal > NEEDED * np.exp(doubt)))
         found = schedule_of(bears | (u < TOUCHES), p.knots.step, p.settings, p.tau)
         self.last = None
         on, inside = widened(p.allowed(found, self.samples), max(round(WIDER * p.tau / p.knots.step), 1))
@@ -573,8 +575,10 @@ class Window:
         wrench, high = self.leftover, p.settings.support
         found = sustained(np.linalg.norm(wrench, axis=1), high, high / 3, p.settings.shortest * p.tau, p.knots.step)
         aloft: NDArray[np.bool_] = ~np.asarray(self.on.any(axis=1))
+        q, v, a = p.reference.at(p.times[s])
+        weight = p.core.kinematics(q, v, a, self._places(q))[0][:, 2]  # what the input itself asks for
         for first, last in runs(aloft):
-            if wrench[first:last, 2].mean() < HANGS:  # a flight
+            if weight[first:last].mean() < HANGS:  # a flight
                 found[first:last] = False
         for first, last in runs(found):
             mean = wrench[first:last].mean(axis=0)  # what shakes about zero is the capture's, not a support
