@@ -533,7 +533,9 @@ class Window:
         normal = (then.solved["force"] * then.normals).sum(-1)
         u = offence(then.above, then.slip, p.settings, p.leg, GRAVITY)
         doubt = likelihood_of(p, then.above, then.velocity)
-        bears = (normal > p.settings.bears) & ((doubt < LIKELY) | (normal > NEEDED * np.exp(doubt)))
+        bears = (normal > p.settings.bears) & (
+            (doubt < LIKELY) | (normal > NEEDED * np.exp(np.minimum(doubt, DEAREST)))
+        )
         found = schedule_of(bears | (u < TOUCHES), p.knots.step, p.settings, p.tau)
         self.last = None
         on, inside = widened(p.allowed(found, self.samples), max(round(WIDER * p.tau / p.knots.step), 1))
