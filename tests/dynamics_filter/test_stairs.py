@@ -43,7 +43,7 @@ def test_a_walk_on_level_ground_goes_on_stairs(down: bool) -> None:
     q = result.quality
     assert q.verdict == "feasible", q.reason
     assert q.residual_bw < 1e-6
-    assert q.penetration_mm < 5.0  # soles give way by 1 mm a standard deviation
+    assert q.penetration_mm < 2.0  # 19 without a look between the samples
     assert q.skate_cm_s < 0.3
     bears = result.force[..., 2] > 0.05 * result.model.mass * 9.81
     levels = np.asarray(result.place[..., 2][bears] / RISE)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -22,9 +23,12 @@ from ukemi.dynamics_filter.trajectory import window as windowing
 from ukemi.dynamics_filter.trajectory.setting import STANDARD
 from ukemi.dynamics_filter.trajectory.window import Window
 from ukemi.model.arrays import Array
+from ukemi.motion.clip import Clip
 from ukemi.motion.join import join
 from ukemi.motion.rotations import exponential, product
 from ukemi.motion.synthesis import walk
+from ukemi.motion.tables import read_table
+from ukemi.report.filter_files import write_all
 
 RESIDUAL = 1e-6  # body weights, at the samples
 
@@ -215,6 +219,18 @@ def test_without_a_price_on_accelerations_the_body_is_shaken() -> None:
     assert shaken.hand_acceleration_ratio > 1.2
 
 
+def test_without_a_hold_between_knots_feet_zigzag(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = Window._contact_rows
+
+    def at_knots_alone(self: Window, *args: Array) -> tuple[Array, Array, Array, Array]:
+        gap, above, slip, rate = rows(self, *args)
+        return gap, above, slip, np.zeros_like(rate)
+
+    held = walked().quality.skate_cm_s
+    monkeypatch.setattr(Window, "_contact_rows", at_knots_alone)
+    assert uk.filter_motion(walk(2.0)).quality.skate_cm_s > 3 * held
+
+
 # --- control --------------------------------------------------------------------------------------------------------
 def test_feet_alone_stand_without_physics() -> None:
     result = uk.filter_motion(walk(1.2), strength=0.0)
@@ -273,6 +289,61 @@ def test_windows_cover_a_clip_with_an_overlap() -> None:
     for (_, end), (start, _) in pairwise(found):
         assert end - start == 50
     assert solving.windows(400, 300, 50) == [(0, 400)]
+
+
+# --- what is assumed of a clip --------------------------------------------------------------------------------------
+def on_a_belt(clip: Clip, speed: float) -> Clip:
+    return clip.with_motion(clip.rotations, {0: clip.root + clip.time[:, None] * np.array([speed, 0.0, 0.0])})
+
+
+def test_a_treadmill_is_found_from_the_feet() -> None:
+    clip = walk(2.0)
+    speed = -float(clip.root[-1, 0] - clip.root[0, 0]) / clip.duration
+    with pytest.warns(uk.UkemiWarning, match="a treadmill's belt at"):
+        found = uk.filter_motion(on_a_belt(clip, speed))
+    assert found.verdict == "feasible"
+    assert isinstance(found.terrain, uk.Ground)
+    belt = np.asarray(found.terrain.velocity)
+    assert belt[0] == pytest.approx(speed, rel=0.1)  # the feet of this walk skate by 6 cm/s of 110
+    assert abs(belt[1]) < 0.05
+    ignored = uk.filter_motion(on_a_belt(clip, speed), belt=False)
+    assert ignored.terrain is None
+    assert ignored.quality.com_rms_cm > 3 * found.quality.com_rms_cm
+
+
+def test_a_frame_rate_that_gravity_refutes_is_doubted() -> None:
+    clip = walk(2.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", uk.UkemiWarning)
+        assert uk.filter_motion(clip).quality.plausible_fps == clip.fps
+    hasty = clip.with_motion(clip.rotations, clip.translations, 2 * clip.fps)
+    with pytest.warns(uk.UkemiWarning, match=f"if the file is wrong, say fps={clip.fps:g}"):
+        result = uk.filter_motion(hasty)
+    assert result.quality.plausible_fps == clip.fps
+    assert result.motion.fps == hasty.fps  # it is said, not changed
+
+
+def test_a_lower_cutoff_smooths_the_input_more() -> None:
+    calm = uk.filter_motion(walk(1.2), cutoff=3.0).quality
+    assert calm.joint_rms_deg > 2 * uk.filter_motion(walk(1.2)).quality.joint_rms_deg
+    with pytest.raises(uk.InvalidInputError, match="cutoff: expected a positive number"):
+        uk.filter_motion(walk(0.3), cutoff=-1.0)
+
+
+def test_the_file_keeps_its_clock(tmp_path: Path) -> None:
+    """Of a capture that begins at 2.5 s: files, supports, given contacts and what the sheet says."""
+    plain, late = walk(1.2), replace(walk(1.2), start=2.5)
+    assert late[24:].start == pytest.approx(2.5 + 24 / late.fps)
+    contacts = {"left_foot": [(2.5, 2.903)]}
+    result = uk.filter_motion(late, contacts=contacts)
+    same = uk.filter_motion(plain, contacts={"left_foot": [(0.0, 0.403)]})
+    assert result.q.tobytes() == same.q.tobytes()
+    assert result.quality.joint_max_time == pytest.approx(same.quality.joint_max_time + 2.5)
+    files = write_all(result, tmp_path, animation=False)
+    with np.load(files["states"]) as states:
+        assert states["time"][0] == states["frame_time"][0] == 2.5
+    for name in ("torques", "ground_forces_opensim"):
+        assert read_table(files[name]).time[0] == 2.5
 
 
 # --- other sizes, other bodies, bad input ---------------------------------------------------------------------------
