@@ -221,7 +221,7 @@ def _verdict(m: Measured, leftover: float, outside: float) -> tuple[str, str]:
         share = 100 * m.supported.mean()
         return "supported", f"in {share:.0f} % of the time something besides the ground holds the body"
     if m.props:
-        return "supported", f"the ground explains it with {m.props} steps or seats that the motion shows"
+        return "supported", f"the ground explains it with steps or seats that the motion shows ({m.props})"
     return "feasible", "the ground alone explains the motion"
 
 

@@ -102,6 +102,11 @@ class FilterResult:
         bearing = g.force[..., 2:] > UNLOADED * self.model.mass * 9.81
         return np.where(bearing, g.point, np.nan)
 
+    def held_at(self, time: float) -> Array:
+        """(n, 6): where [m] and with how much, on average [N], supports that are no steps or seats hold the body."""
+        now = [x for x in self.supports if x.kind == "wrench" and x.start <= self.start + time <= x.end]
+        return np.array([(*x.place, *x.force) for x in now], dtype=np.float64).reshape(-1, 6)
+
     def at(self, times: Array) -> Array:
         """q at any times of the motion [s]."""
         wanted = np.asarray(times, dtype=np.float64)

@@ -160,6 +160,9 @@ def side_by_side(result: FilterResult, path: str | Path, *, fps: float = 20.0, s
                 for f, p in zip(forces.force[row[k]], forces.point[row[k]], strict=True):
                     if f[2] > 1:
                         draw.line([camera(p), camera(p + f / (model.mass * 9.81))], fill="#3a7d44", width=3)
+                for support in result.held_at(float(times[k])):
+                    p, f = support[:3], support[3:]
+                    draw.line([camera(p), camera(p + f / (model.mass * 9.81))], fill="#8a6d1a", width=3)
         draw.text((8, 6), f"input   {times[k]:.2f} s", fill="black")
         draw.text((size + 8, 6), result.verdict, fill="black")
         frames.append(picture.quantize(64))

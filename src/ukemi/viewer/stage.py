@@ -118,13 +118,14 @@ def stage_of_recording(recording: Recording, model: Model) -> Stage:
 
 
 def stage_of_result(result: FilterResult) -> Stage:
-    """What the filter made, with the ground's forces and the boxes it stands on."""
+    """What the filter made, with the forces of the ground and of supports, and the boxes it stands on."""
     stage = stage_of_model(result.model, result.q, result.time)
     ground = result.ground_forces
     forces = []
     for k in _frames(result.time):
         bears = ground.force[k, :, 2] > 0
-        forces.append(np.concatenate([ground.point[k], ground.force[k]], axis=1)[bears])
+        feet = np.concatenate([ground.point[k], ground.force[k]], axis=1)[bears]
+        forces.append(np.concatenate([feet, result.held_at(float(result.time[k]))]))
     still = np.broadcast_to(np.eye(3, 4), (len(stage.time), 3, 4))
     shapes = [x for piece in pieces(result.terrain) if isinstance(piece, Solids) for x in piece.shapes]
     boxes = tuple(Part(f"box {i + 1}", WOOD, shape_mesh(x), still, True) for i, x in enumerate(shapes))
