@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -26,6 +27,44 @@ def _slow_frames(clip: Clip) -> Clip:
     return sample(clip, np.arange(0, clip.duration + 1e-9, 0.04), 25.0)
 
 
+def _gaps(clip: Clip) -> Clip:
+    """Once a second 0.1 s in which the frame before stands still."""
+    frames = np.arange(len(clip))
+    second = frames % max(round(clip.fps), 1)
+    held = frames - np.minimum(second, frames)
+    last = np.where(second < round(0.1 * clip.fps), held, frames)
+    return clip.with_motion(clip.rotations[last], {j: p[last] for j, p in clip.translations.items()})
+
+
+def _mirrored(clip: Clip) -> Clip:
+    """Left is right."""
+    across = np.array((1.0, -1.0, 1.0))
+    pairs = str.maketrans({"\0": "Right", "\1": "Left", "\2": "right", "\3": "left", "\4": "R", "\5": "L"})
+
+    def swapped(name: str) -> str:
+        for k, side in enumerate(("Left", "Right", "left", "right")):
+            name = name.replace(side, chr(k))
+        if re.match(r"[LR](?=[A-Z_])", name):
+            name = chr(4 if name[0] == "L" else 5) + name[1:]
+        return name.translate(pairs)
+
+    bones = replace(
+        clip.skeleton,
+        names=tuple(swapped(name) for name in clip.skeleton.names),
+        offsets=across * np.asarray(clip.skeleton.offsets),
+        ends=tuple((j, across * np.asarray(p)) for j, p in clip.skeleton.ends),
+    )
+    moved = clip.with_motion(
+        clip.rotations * np.array((1.0, -1.0, 1.0, -1.0)), {j: across * p for j, p in clip.translations.items()}
+    )
+    return replace(moved, skeleton=bones)
+
+
+def _cut(clip: Clip) -> Clip:
+    """From a third to two thirds, whatever happens there."""
+    return clip[len(clip) // 3 : max(2 * len(clip) // 3, len(clip) // 3 + 1)]
+
+
 def _scaled(length: float) -> Callable[[Clip], Clip]:
     def change(clip: Clip) -> Clip:
         bones = replace(
@@ -45,6 +84,9 @@ CHANGES: dict[str, Callable[[Clip], Clip]] = {
     "noise": _noise,
     "25 fps": _slow_frames,
     "faster": lambda clip: clip.with_motion(clip.rotations, clip.translations, 1.1 * clip.fps),
+    "gaps": _gaps,
+    "mirrored": _mirrored,
+    "cut": _cut,
     "slower": lambda clip: clip.with_motion(clip.rotations, clip.translations, clip.fps / 1.1),
     "0.3": _scaled(0.3),
     "0.63": _scaled(0.63),

@@ -360,7 +360,7 @@ def test_children_and_giants_use_the_same_setting(size: str) -> None:
     assert scaled.com_rms_cm == pytest.approx(float(size) * plain.com_rms_cm, rel=0.02)
 
 
-@pytest.mark.parametrize("change", ["noise", "25 fps", "faster", "slower"])
+@pytest.mark.parametrize("change", ["noise", "25 fps", "gaps", "mirrored", "cut", "faster", "slower"])
 def test_disturbed_clips_keep_their_verdict(change: str) -> None:
     quality = uk.filter_motion(CHANGES[change](walk(2.0))).quality
     assert quality.verdict == "feasible"
@@ -395,6 +395,18 @@ def test_a_joint_that_jumps_has_no_say_and_is_named() -> None:
     assert result.quality.glitches > 0
     d = uk.difference(result.model, uk.filter_motion(clip).frames, result.frames)
     assert np.rad2deg(np.abs(d[:, 6:]).max()) < 5
+
+
+def test_frames_that_were_lost_have_no_say_and_are_named() -> None:
+    clip = walk(2.0)
+    with pytest.warns(uk.UkemiWarning, match="frames 1 to 11, 121 to 131 repeat the one before, then the motion jumps"):
+        result = uk.filter_motion(CHANGES["gaps"](clip))
+    d = uk.difference(walked().model, walked().frames, result.frames)
+    assert np.rad2deg(np.sqrt((d[:, 6:] ** 2).mean())) < 0.5
+    still = clip.with_motion(np.repeat(clip.rotations[30:31], 60, axis=0), {0: np.repeat(clip.root[30:31], 60, axis=0)})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", uk.UkemiWarning)
+        assert uk.filter_motion(still).verdict == "feasible"  # who stands still loses nothing
 
 
 def test_a_body_that_stands_elsewhere_first_has_no_say() -> None:

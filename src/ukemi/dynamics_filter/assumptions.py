@@ -17,7 +17,7 @@ from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.motion.clip import Clip
 from ukemi.motion.figure import ClipFigure
-from ukemi.motion.footfalls import sole_points
+from ukemi.motion.footfalls import runs, sole_points
 
 #: A frame whose say in the reference is less than this is a glitch of the input.
 GLITCH = 0.25
@@ -43,7 +43,13 @@ def check_upright(model: Model, q: Array) -> None:
 
 
 def say_glitches(problem: Problem, clip: Clip) -> None:
-    frames, links = np.nonzero(problem.reference.trust < GLITCH)
+    lost = runs(problem.reference.lost)
+    if lost:
+        some = ", ".join(f"{a} to {b - 1}" if b - a > 1 else f"{a}" for a, b in lost[:3])
+        more = f" and {len(lost) - 3} more runs" if len(lost) > 3 else ""
+        text = f"{clip.name}: frames {some}{more} repeat the one before, then the motion jumps: they are taken for lost"
+        warnings.warn(f"filter_motion: {text}", UkemiWarning, stacklevel=3)
+    frames, links = np.nonzero((problem.reference.trust < GLITCH) & ~problem.reference.lost[:, None])
     if not len(frames):
         return
     names = problem.model.link_names

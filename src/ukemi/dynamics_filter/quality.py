@@ -138,7 +138,8 @@ def quality_of(m: Measured) -> Quality:
     kept = np.stack([m.trust[:, x.index] for x in _moving(m.model)], axis=1)
     worst = np.where(kept, angles, 0.0)
     frame, joint = np.unravel_index(int(worst.argmax()), worst.shape)
-    com = 100 * (center_of_mass(m.model, m.q_out) - center_of_mass(m.model, m.q_in))
+    sure = m.trust[:, 0] if m.trust[:, 0].any() else np.ones(len(m.q_in), dtype=bool)
+    com = 100 * (center_of_mass(m.model, m.q_out) - center_of_mass(m.model, m.q_in))[sure]
     rise = float(com[:, 2].mean())
     hands, head = _ends(m.model)
     nearest = np.clip(np.searchsorted(m.time, m.frame_time + 1e-9) - 1, 0, len(m.time) - 1)

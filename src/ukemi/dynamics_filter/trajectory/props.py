@@ -25,7 +25,7 @@ STILL, FLAT, HIGH, STEP_TIME, HELD = 0.08, 0.04, 0.04, 0.4, 0.5
 #: above the lower foot [l], for so long [tau]. How far such a point is from the root at most [l].
 RESTS, SEAT_HIGH, SEAT_LOW, SEAT_TIME, NEAR = 0.08, 0.2, 0.75, 1.6, 0.35
 #: Room around a foot, size of a seat, thickness of both; steps nearer than this, as high within this, are one [l].
-ROOM, SEAT, THICK, BESIDE, LEVEL = 0.02, 0.45, 0.05, 0.15, 0.05
+ROOM, SEAT, THICK, BESIDE, LEVEL = 0.05, 0.45, 0.05, 0.15, 0.05
 #: A point so near to the top of a step or seat, in height [l], is on it; less than this share of weight is nothing.
 ON_TOP, BEARS = 0.03, 0.02
 

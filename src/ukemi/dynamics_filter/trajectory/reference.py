@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ukemi.dynamics_filter.trajectory.spline import Knots, evaluate, fit
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
+from ukemi.motion.footfalls import runs
 from ukemi.motion.rotations import continuous
 from ukemi.motion.trajectory import state_rates
 
@@ -16,19 +18,26 @@ from ukemi.motion.trajectory import state_rates
 #: 8 Hz moves its ankles by up to 0.15 rad; glitches of captures are 0.5 rad and more.
 DOUBT_TURN, DOUBT_PLACE = 0.2, 0.06
 ROUNDS = 6
+#: Weight of a frame that has no say.
+LEAST = 1e-4
+#: Frames that repeat the one before, for this long at most [1/cutoff], are lost ones where the motion then jumps by
+#: more than so many times the step before them.
+LOST, CATCHES_UP = 2.0, 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class ReferenceMotion:
     """Coefficients (size, nq) of the coordinates' splines; quaternions are normalised where they are read.
 
-    trust: (frames, links) weight of each frame of the input, 1 or less where it is an outlier.
+    trust: (frames, links) weight of each frame of the input, 1 or less where it is an outlier. lost: (frames,) those
+    that only repeat the one before.
     """
 
     model: Model
     knots: Knots
     coefficients: Array
     trust: Array
+    lost: NDArray[np.bool_]
 
     def at(self, times: Array) -> tuple[Array, Array, Array]:
         """q (n, nq), v, a (n, nv): v and a are the derivatives of q in ukemi's conventions."""
@@ -39,6 +48,8 @@ def reference_of(model: Model, q: Array, times: Array, knots: Knots, cutoff: flo
     """The spline nearest to q (frames, nq); frames far from it lose their say joint by joint (iteratively reweighted
     least squares with the weights of Geman and McClure)."""
     coefficients, trust = np.zeros((knots.size, model.nq)), np.ones((len(q), model.nlinks))
+    lost = lost_frames(q, LOST / cutoff / max(float(times[1] - times[0]), 1e-9) if len(times) > 1 else 0.0)
+    start = np.where(lost, LEAST, 1.0)
     for index, link in enumerate(model.links):
         parts = [link.q]
         if link.joint.nq == 7:
@@ -49,12 +60,23 @@ def reference_of(model: Model, q: Array, times: Array, knots: Knots, cutoff: flo
             if turns:
                 y = continuous(y)
             scale = DOUBT_PLACE * leg if link.joint.nq == 7 and not turns else DOUBT_TURN * (0.5 if turns else 1.0)
-            weights = np.ones(len(y))
+            weights = start.copy()
             for _ in range(ROUNDS):
                 coefficients[:, part] = fit(knots, times, y, weights, cutoff)
                 off = np.linalg.norm(evaluate(coefficients[:, part], *knots.basis(times))[0] - y, axis=1)
-                if off.max() < 0.5 * scale:
+                if off[~lost].max() < 0.5 * scale:
                     break
-                weights = np.maximum(1 / (1 + (off / scale) ** 2) ** 2, 1e-4)
+                weights = np.maximum(start / (1 + (off / scale) ** 2) ** 2, LEAST)
             trust[:, index] = np.minimum(trust[:, index], weights)
-    return ReferenceMotion(model, knots, coefficients, trust)
+    return ReferenceMotion(model, knots, coefficients, trust, lost)
+
+
+def lost_frames(q: Array, longest: float) -> NDArray[np.bool_]:
+    """(frames,): which repeat the frame before, in runs of at most so many frames, after which the motion jumps."""
+    steps = np.abs(np.diff(q, axis=0)).max(axis=1) if len(q) > 1 else np.zeros(0)
+    out = np.zeros(len(q), dtype=bool)
+    for first, last in runs(steps == 0):
+        before = steps[first - 1] if first else 0.0
+        after = steps[last] if last < len(steps) else 0.0
+        out[first + 1 : last + 1] = last - first <= longest and after > CATCHES_UP * before
+    return out
