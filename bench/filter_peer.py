@@ -84,7 +84,7 @@ class Feet:
 
 @dataclass(frozen=True, eq=False)
 class Solved:
-    """near: share of iterations after which the cost stays within 1 % of its last; cone [N]; torque: share of limits."""
+    """near: share of iterations after which the cost stays within 1 % of the end; cone [N]; torque: share of limits."""
 
     q: Array
     iterations: int

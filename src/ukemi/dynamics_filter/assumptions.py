@@ -45,9 +45,9 @@ def check_upright(model: Model, q: Array) -> None:
 def say_glitches(problem: Problem, clip: Clip) -> None:
     lost = runs(problem.reference.lost)
     if lost:
-        some = ", ".join(f"{a} to {b - 1}" if b - a > 1 else f"{a}" for a, b in lost[:3])
-        more = f" and {len(lost) - 3} more runs" if len(lost) > 3 else ""
-        text = f"{clip.name}: frames {some}{more} repeat the one before, then the motion jumps: they are taken for lost"
+        which = ", ".join(f"{a} to {b - 1}" if b - a > 1 else f"{a}" for a, b in lost[:3])
+        which += f" and {len(lost) - 3} more runs" if len(lost) > 3 else ""
+        text = f"{clip.name}: frames {which} repeat the one before, then the motion jumps: they are taken for lost"
         warnings.warn(f"filter_motion: {text}", UkemiWarning, stacklevel=3)
     frames, links = np.nonzero((problem.reference.trust < GLITCH) & ~problem.reference.lost[:, None])
     if not len(frames):
