@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import sys
 import time
 import warnings
@@ -79,6 +80,7 @@ def main() -> None:
     parser.add_argument("--change", choices=list(CHANGES), default="none")
     parser.add_argument("--clock", action="store_true", help="where the frame rate is doubted take the plausible one")
     parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--index", type=Path, help="CMU's index of descriptions: a table by kind of motion too")
     parser.add_argument("--out", type=Path, help="rows as JSON lines")
     given = parser.parse_args()
     files = sorted(str(f) for e in ("bvh", "amc") for f in given.folder.rglob(f"*.{e}"))
@@ -94,14 +96,66 @@ def main() -> None:
             with given.out.open("a", encoding="utf-8") as f:
                 f.write(json.dumps(row) + "\n")
     summary(rows)
+    if given.index:
+        by_kind(rows, given.index)
+
+
+#: Kinds of motion, by the first pattern found in what CMU's index says of a clip or else of its subject.
+KINDS = {
+    "swims: nothing bears": r"swim|stroke|free style",
+    "climbs, sits or stands on something": r"climb|playground|stool|\bsit|stair|terrain|ladder|step up|\bhang|chair",
+    "two people": r"\(2 subjects|partner",
+    "acrobatics": r"flip|cartwheel|hand ?stand|hand ?spring|summ?ersault|break ?dance|acrobat|\bspin|\broll|monkey",
+    "lies, crawls, gets up": r"\blay|\blie|crawl|get up|getting up|creep|\bfall",
+    "jumps": r"jump|\bhop|leap",
+    "dances": r"danc|salsa|charleston|lindy|macarena|ballet|pirouette|waltz",
+    "sport and fight": r"kick|punch|\bbox|golf|basketball|soccer|dribbl|shot|defens|offens|fight|throw|toss|geri",
+    "runs": r"\brun|\bjog|sprint",
+    "walks": r"walk|march|limp|stride|strut|stroll",
+}
+
+
+def kinds_of(index: Path) -> dict[str, str]:
+    """Clip -> kind, from CMU's index of descriptions."""
+    found, subject = {}, ""
+    for line in index.read_text(encoding="utf-8", errors="replace").splitlines():
+        if line.startswith("Subject #"):
+            subject = line
+        clip, tab, text = line.partition("\t")
+        if tab:
+            hits = [kind for said in (text, subject) for kind, words in KINDS.items() if re.search(words, said, re.I)]
+            found[clip.strip()] = hits[0] if hits else "other, or not described"
+    return found
+
+
+def by_kind(rows: list[dict[str, object]], index: Path) -> None:
+    """A table of verdicts and distances for each kind of motion."""
+    kinds = kinds_of(index)
+    print("\n| what they do | clips | feasible | supported | infeasible | near | joints deg | com cm |")
+    print("|---|---|---|---|---|---|---|---|")
+    for kind in [*KINDS, "other, or not described"]:
+        mine = [row for row in rows if kinds.get(str(row["clip"]), "other, or not described") == kind]
+        counts = Counter(str(row["verdict"]) for row in mine)
+        cells = [str(counts[verdict]) for verdict in ("feasible", "supported", "infeasible")]
+        cells.append(str(sum(is_near(row) for row in mine)))
+        for column in ("joint_rms_deg", "com_rms_cm"):
+            values = [float(row[column]) for row in mine if column in row]  # type: ignore[arg-type]
+            cells.append(f"{np.median(values):.1f}" if values else "")
+        print(f"| {kind} | {len(mine)} | " + " | ".join(cells) + " |")
+
+
+def is_near(row: dict[str, object]) -> bool:
+    """Feasible or supported, within `NEAR` of the input."""
+    if row["verdict"] not in ("feasible", "supported"):
+        return False
+    return bool(row["joint_rms_deg"] < NEAR[0] and row["com_rms_cm"] < NEAR[1])  # type: ignore[operator]
 
 
 def summary(rows: list[dict[str, object]]) -> None:
     """Shares of verdicts, of clips within `NEAR`, and medians with 95th percentiles."""
     print(f"\n{len(rows)} clips: {dict(Counter(str(row['verdict']) for row in rows))}")
-    good = [row for row in rows if row["verdict"] in ("feasible", "supported")]
-    near = [r for r in good if r["joint_rms_deg"] < NEAR[0] and r["com_rms_cm"] < NEAR[1]]  # type: ignore[operator]
-    print(f"feasible or supported within {NEAR[0]:g} degrees and {NEAR[1]:g} cm: {len(near) / max(len(rows), 1):.1%}")
+    near = sum(is_near(row) for row in rows)
+    print(f"feasible or supported within {NEAR[0]:g} degrees and {NEAR[1]:g} cm: {near / max(len(rows), 1):.1%}")
     for column in COLUMNS:
         values = np.array([row[column] for row in rows if column in row], dtype=np.float64)
         if len(values):
