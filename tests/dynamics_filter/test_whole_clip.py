@@ -18,8 +18,8 @@ from tests.dynamics_filter.motions import puts_hands_down, sits_down
 from ukemi.contact.terrain import Solids, pieces
 from ukemi.dynamics_filter.quality import body_reach
 from ukemi.dynamics_filter.result import FilterResult
+from ukemi.dynamics_filter.trajectory import cost as costing
 from ukemi.dynamics_filter.trajectory import solve as solving
-from ukemi.dynamics_filter.trajectory import window as windowing
 from ukemi.dynamics_filter.trajectory.setting import STANDARD
 from ukemi.dynamics_filter.trajectory.window import Window
 from ukemi.model.arrays import Array
@@ -510,7 +510,7 @@ def test_torque_limits_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert kept.verdict == "feasible", kept.quality.reason
     assert kept.quality.residual_bw < RESIDUAL
     assert kept.quality.torque_use < 1.01
-    monkeypatch.setattr(windowing, "EFFORT", 1e9)
+    monkeypatch.setattr(costing, "EFFORT", 1e9)
     assert uk.filter_motion(walk(1.5), with_knees(limit)).quality.torque_use > 1.1
 
 
