@@ -335,6 +335,8 @@ MOTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "height": None,
             "sex": "male",
             "parts": None,
+            "belt": True,
+            "cutoff": None,
             "progress": False,
         },
     ),

@@ -61,7 +61,11 @@ def say_glitches(problem: Problem, clip: Clip) -> None:
 
 def doubt_frame_rate(problem: Problem, clip: Clip) -> float:
     """Frames per second at which gravity explains the motion; a warning where these are not the clip's."""
-    speed = plausible_speed(problem)
+    from scipy.ndimage import minimum_filter1d
+
+    trust = np.interp(problem.times, clip.time, problem.reference.trust[:, 0])
+    beside = max(round(0.5 * problem.tau / problem.knots.step), 1)
+    speed = plausible_speed(problem, minimum_filter1d(trust, 2 * beside + 1) > GLITCH)
     if speed != 1:
         fps = speed * clip.fps
         text = f"{clip.name}: at {clip.fps:g} frames a second the body moves as no ground and gravity could make it; "

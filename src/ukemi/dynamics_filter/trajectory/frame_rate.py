@@ -7,6 +7,7 @@ gravity. The wrench that no point near the ground explains is then least near th
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ukemi.dynamics_filter.trajectory.contacts import DEAREST
 from ukemi.dynamics_filter.trajectory.problem import Problem
@@ -25,12 +26,17 @@ MOST, STIFFNESS, BARRIER = 3.0, 1e3, 1e-4
 CHUNK = 1000
 
 
-def leftover_at(problem: Problem, speed: float) -> float:
-    """RMS of the wrench that the ground cannot explain, with the reference played at some times its speed [BW]."""
+def leftover_at(problem: Problem, speed: float, sure: NDArray[np.bool_] | None = None) -> float:
+    """RMS of the wrench that the ground cannot explain, with the reference played at some times its speed [BW].
+
+    sure (n,): samples that count, by default all.
+    """
     n, total = len(problem.times), 0.0
+    counts = np.ones(n, dtype=bool) if sure is None or not sure.any() else sure
     for first in range(0, n, CHUNK):  # bounded memory
-        total += float((_lack(problem, speed, slice(first, min(first + CHUNK, n))) ** 2).sum())
-    return float(np.sqrt(total / n))
+        part = slice(first, min(first + CHUNK, n))
+        total += float((_lack(problem, speed, part)[counts[part]] ** 2).sum())
+    return float(np.sqrt(total / counts.sum()))
 
 
 def _lack(problem: Problem, speed: float, samples: slice) -> Array:
@@ -52,11 +58,11 @@ def _lack(problem: Problem, speed: float, samples: slice) -> Array:
     return out
 
 
-def plausible_speed(problem: Problem) -> float:
+def plausible_speed(problem: Problem, sure: NDArray[np.bool_] | None = None) -> float:
     """1, or how many times faster than its file a clip must be played so that gravity explains it much better."""
-    given = leftover_at(problem, 1.0)
+    given = leftover_at(problem, 1.0, sure)
     if given < DOUBTED:
         return 1.0
-    others = {speed: leftover_at(problem, speed) for speed in SPEEDS}
+    others = {speed: leftover_at(problem, speed, sure) for speed in SPEEDS}
     best = min(others, key=lambda speed: others[speed])
     return best if others[best] < BETTER * given else 1.0

@@ -21,7 +21,7 @@ ROUNDS = 6
 #: Weight of a frame that has no say.
 LEAST = 1e-4
 #: Frames that repeat the one before, for this long at most [1/cutoff], are lost ones where the motion then jumps by
-#: more than so many times the step before them.
+#: more than so many times the steps before and behind.
 LOST, CATCHES_UP = 2.0, 2.0
 
 
@@ -76,7 +76,7 @@ def lost_frames(q: Array, longest: float) -> NDArray[np.bool_]:
     steps = np.abs(np.diff(q, axis=0)).max(axis=1) if len(q) > 1 else np.zeros(0)
     out = np.zeros(len(q), dtype=bool)
     for first, last in runs(steps == 0):
-        before = steps[first - 1] if first else 0.0
-        after = steps[last] if last < len(steps) else 0.0
-        out[first + 1 : last + 1] = last - first <= longest and after > CATCHES_UP * before
+        beside = max(steps[first - 1] if first else 0.0, steps[last + 1] if last + 1 < len(steps) else 0.0)
+        jump = steps[last] if last < len(steps) else 0.0
+        out[first + 1 : last + 1] = last - first <= longest and jump > CATCHES_UP * beside
     return out
