@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-import warnings
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -14,8 +13,6 @@ import pytest
 
 import ukemi as uk
 from tests.dynamics_filter.changes import CHANGES
-from tests.dynamics_filter.motions import puts_hands_down, sits_down
-from ukemi.contact.terrain import Solids, pieces
 from ukemi.dynamics_filter.quality import body_reach
 from ukemi.dynamics_filter.result import FilterResult
 from ukemi.dynamics_filter.trajectory import cost as costing
@@ -23,12 +20,8 @@ from ukemi.dynamics_filter.trajectory import solve as solving
 from ukemi.dynamics_filter.trajectory.setting import STANDARD
 from ukemi.dynamics_filter.trajectory.window import Window
 from ukemi.model.arrays import Array
-from ukemi.motion.clip import Clip
 from ukemi.motion.join import join
-from ukemi.motion.rotations import exponential, product
 from ukemi.motion.synthesis import walk
-from ukemi.motion.tables import read_table
-from ukemi.report.filter_files import write_all
 
 RESIDUAL = 1e-6  # body weights, at the samples
 
@@ -147,54 +140,6 @@ def test_two_walks_joined_at_an_angle() -> None:
     assert result.quality.peak_bw < 1.5
 
 
-# --- what holds the body --------------------------------------------------------------------------------------------
-def test_who_sits_on_nothing_shows_a_seat() -> None:
-    result = uk.filter_motion(sits_down())
-    assert result.verdict == "supported"
-    (support,) = result.supports
-    assert support.kind == "seat"
-    assert "pelvis" in support.link or "thigh" in support.link
-    assert 1.0 < support.start < 1.6 < 2.3 < support.end
-    assert support.force[2] > 0.2 * result.model.mass * 9.81 > np.hypot(*support.force[:2])
-    assert result.quality.supported_share == 0  # the seat explains it
-    assert result.quality.residual_bw < RESIDUAL
-    assert result.quality.joint_rms_deg < 1.0
-    seat = pieces(result.terrain)[-1]
-    assert isinstance(seat, Solids)
-    (box,) = seat.shapes
-    top = box.at.position[2] + 0.5 * box.size[2]  # type: ignore[attr-defined]
-    assert support.place[2] == pytest.approx(top, abs=0.01)
-
-
-def test_who_climbs_without_stairs_shows_their_steps() -> None:
-    """A walk that was filtered onto stairs, given back without them."""
-    rise = 0.15
-    made = uk.filter_motion(walk(3.0, speed=0.6, step_time=0.6), terrain=uk.stairs(6, rise, 0.35, start=(0.5, 0, 0)))
-    result = uk.filter_motion(made.motion)
-    assert result.verdict == "supported"
-    steps = [support for support in result.supports if support.kind == "step"]
-    levels = np.array([support.place[2] for support in steps]) / rise
-    assert len(np.unique(np.round(levels))) >= 2
-    assert np.abs(levels - np.round(levels)).max() < 0.1
-    assert {support.link for support in steps} == {"left_foot", "right_foot"}
-    assert result.quality.joint_rms_deg < 1.5
-
-
-def test_who_leans_on_the_hands_bears_on_them() -> None:
-    result = uk.filter_motion(puts_hands_down())
-    assert result.verdict == "feasible"
-    assert set(result.ground_forces.names) >= {"left_foot", "right_foot", "left_hand", "right_hand"}
-    hands = [result.ground_forces.names.index(f"{side}_hand") for side in ("left", "right")]
-    leaning = (result.time > 2.0) & (result.time < 2.4)
-    share = result.ground_forces.force[leaning][:, hands, 2].sum(axis=1) / (result.model.mass * 9.81)
-    assert 0.1 < share.mean() < 0.9
-
-
-def test_a_walk_needs_no_support() -> None:
-    assert walked().supports == ()
-    assert walked().ground_forces.names == ("left_foot", "right_foot")
-
-
 # --- what each term is for: without it a bound above fails ----------------------------------------------------------
 def test_without_holding_contacts_feet_skate() -> None:
     loose = uk.filter_motion(walk(2.0), settings=replace(STANDARD, gap=1.0, slip=1.0)).quality
@@ -291,62 +236,6 @@ def test_windows_cover_a_clip_with_an_overlap() -> None:
     assert solving.windows(400, 300, 50) == [(0, 400)]
 
 
-# --- what is assumed of a clip --------------------------------------------------------------------------------------
-def on_a_belt(clip: Clip, speed: float) -> Clip:
-    return clip.with_motion(clip.rotations, {0: clip.root + clip.time[:, None] * np.array([speed, 0.0, 0.0])})
-
-
-def test_a_treadmill_is_found_from_the_feet() -> None:
-    clip = walk(2.0)
-    speed = -float(clip.root[-1, 0] - clip.root[0, 0]) / clip.duration
-    with pytest.warns(uk.UkemiWarning, match="a treadmill's belt at"):
-        found = uk.filter_motion(on_a_belt(clip, speed))
-    assert found.verdict == "feasible"
-    assert isinstance(found.terrain, uk.Ground)
-    belt = np.asarray(found.terrain.velocity)
-    assert belt[0] == pytest.approx(speed, rel=0.1)  # the feet of this walk skate by 6 cm/s of 110
-    assert abs(belt[1]) < 0.05
-    ignored = uk.filter_motion(on_a_belt(clip, speed), belt=False)
-    assert ignored.terrain is None
-    assert ignored.verdict != "feasible"
-    assert ignored.quality.com_rms_cm > 2 * found.quality.com_rms_cm
-
-
-def test_a_frame_rate_that_gravity_refutes_is_doubted() -> None:
-    clip = walk(2.0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", uk.UkemiWarning)
-        assert uk.filter_motion(clip).quality.plausible_fps == clip.fps
-    hasty = clip.with_motion(clip.rotations, clip.translations, 2 * clip.fps)
-    with pytest.warns(uk.UkemiWarning, match=f"if the file is wrong, say fps={clip.fps:g}"):
-        result = uk.filter_motion(hasty)
-    assert result.quality.plausible_fps == clip.fps
-    assert result.motion.fps == hasty.fps  # it is said, not changed
-
-
-def test_a_lower_cutoff_smooths_the_input_more() -> None:
-    calm = uk.filter_motion(walk(1.2), cutoff=3.0).quality
-    assert calm.joint_rms_deg > 2 * uk.filter_motion(walk(1.2)).quality.joint_rms_deg
-    with pytest.raises(uk.InvalidInputError, match="cutoff: expected a positive number"):
-        uk.filter_motion(walk(0.3), cutoff=-1.0)
-
-
-def test_the_file_keeps_its_clock(tmp_path: Path) -> None:
-    """Of a capture that begins at 2.5 s: files, supports, given contacts and what the sheet says."""
-    plain, late = walk(1.2), replace(walk(1.2), start=2.5)
-    assert late[24:].start == pytest.approx(2.5 + 24 / late.fps)
-    contacts = {"left_foot": [(2.5, 2.903)]}
-    result = uk.filter_motion(late, contacts=contacts)
-    same = uk.filter_motion(plain, contacts={"left_foot": [(0.0, 0.403)]})
-    assert result.q.tobytes() == same.q.tobytes()
-    assert result.quality.joint_max_time == pytest.approx(same.quality.joint_max_time + 2.5)
-    files = write_all(result, tmp_path, animation=False)
-    with np.load(files["states"]) as states:
-        assert states["time"][0] == states["frame_time"][0] == 2.5
-    for name in ("torques", "ground_forces_opensim"):
-        assert read_table(files[name]).time[0] == 2.5
-
-
 # --- other sizes, other bodies, bad input ---------------------------------------------------------------------------
 @pytest.mark.parametrize("size", ["0.3", "0.63", "1.5"])
 def test_children_and_giants_use_the_same_setting(size: str) -> None:
@@ -384,52 +273,6 @@ def test_a_few_frames_are_a_clip(frames: int) -> None:
     assert result.quality.joint_max_deg < 5
 
 
-def test_a_joint_that_jumps_has_no_say_and_is_named() -> None:
-    clip = walk(1.2)
-    turns: Array = np.array(clip.rotations)
-    joint = clip.skeleton.index("LeftArm") if "LeftArm" in clip.skeleton.names else 8
-    turns[60, joint] = product(turns[60, joint], exponential(np.array([0.0, np.deg2rad(100), 0.0])))
-    with pytest.warns(uk.UkemiWarning, match="joints jump and were smoothed over: frame 60"):
-        result = uk.filter_motion(clip.with_motion(turns, clip.translations))
-    assert result.verdict == "feasible"
-    assert result.quality.glitches > 0
-    d = uk.difference(result.model, uk.filter_motion(clip).frames, result.frames)
-    assert np.rad2deg(np.abs(d[:, 6:]).max()) < 5
-
-
-def test_frames_that_were_lost_have_no_say_and_are_named() -> None:
-    clip = walk(2.0)
-    with pytest.warns(uk.UkemiWarning, match="frames 1 to 11, 121 to 131 repeat the one before, then the motion jumps"):
-        result = uk.filter_motion(CHANGES["gaps"](clip))
-    d = uk.difference(walked().model, walked().frames, result.frames)
-    assert np.rad2deg(np.sqrt((d[:, 6:] ** 2).mean())) < 0.5
-    still = clip.with_motion(np.repeat(clip.rotations[30:31], 60, axis=0), {0: np.repeat(clip.root[30:31], 60, axis=0)})
-    with warnings.catch_warnings():
-        warnings.simplefilter("error", uk.UkemiWarning)
-        assert uk.filter_motion(still).verdict == "feasible"  # who stands still loses nothing
-
-
-def test_a_body_that_stands_elsewhere_first_has_no_say() -> None:
-    clip = walk(1.2)
-    root: Array = np.array(clip.root)
-    root[:30] = root[30] - [0.0, 0.0, 0.95]
-    with pytest.warns(uk.UkemiWarning, match="frames 0 to 29 are held still"):
-        result = uk.filter_motion(clip.with_motion(clip.rotations, {0: root}))
-    assert result.verdict == "feasible"
-    assert len(result.motion) == len(clip)
-    assert result.quality.joint_rms_deg < 2.0
-
-
-def test_a_body_on_its_side_is_doubted() -> None:
-    clip = walk(0.6)
-    side = exponential(np.array([[np.pi / 2, 0.0, 0.0]]))
-    turns: Array = np.array(clip.rotations)
-    turns[:, 0] = product(np.tile(side, (len(clip), 1)), turns[:, 0])
-    root: Array = np.stack([clip.root[:, 0], -clip.root[:, 2], clip.root[:, 1]], axis=1)
-    with pytest.warns(uk.UkemiWarning, match="say which axis is up"):
-        uk.filter_motion(clip.with_motion(turns, {0: root}), strength=0.0)
-
-
 def test_bad_arguments_are_named() -> None:
     clip = walk(0.3)
     with pytest.raises(uk.InvalidInputError, match="solver: expected 'trajectory', 'online' or 'paper', got 'lp'"):
@@ -460,15 +303,6 @@ def test_captures_are_feasible_near_their_input(shared: Path, name: str) -> None
     assert q.com_rms_cm < 2.5
     assert q.hand_acceleration_ratio < 1.2
     assert q.skate_cm_s < 0.5
-
-
-def test_a_capture_that_sits_down_needs_a_seat(shared: Path) -> None:
-    result = uk.filter_motion(shared / "motions" / "cmu_bvh" / "143_18.bvh")
-    assert result.verdict == "supported"
-    assert len(result.supports) == 2
-    assert all("pelvis" in support.link or "thigh" in support.link for support in result.supports)
-    assert all(support.kind == "seat" for support in result.supports)
-    assert all(0.3 < support.place[2] < 0.6 for support in result.supports)
 
 
 def test_a_cartwheel_bears_on_its_hands(shared: Path) -> None:
