@@ -119,6 +119,20 @@ def test_a_body_that_stands_elsewhere_first_has_no_say() -> None:
     assert result.quality.joint_rms_deg < 2.0
 
 
+def test_dwarfs_and_giants_are_doubted() -> None:
+    for size, change in ((0.05, "0.3"), (5.0, "1.5")):
+        clip = CHANGES[change](walk(0.3))
+        factor = size / (float(change) * 1.75)
+        bones = replace(
+            clip.skeleton,
+            offsets=factor * np.asarray(clip.skeleton.offsets),
+            ends=tuple((j, factor * np.asarray(p)) for j, p in clip.skeleton.ends),
+        )
+        moved = clip.with_motion(clip.rotations, {j: factor * p for j, p in clip.translations.items()})
+        with pytest.warns(uk.UkemiWarning, match="m high: is the unit of length right"):
+            uk.filter_motion(replace(moved, skeleton=bones), strength=0.0)
+
+
 def test_a_body_on_its_side_is_doubted() -> None:
     clip = walk(0.6)
     side = exponential(np.array([[np.pi / 2, 0.0, 0.0]]))

@@ -26,6 +26,8 @@ GLITCH = 0.25
 BELT, STEADY, IN_PLACE = 0.13, 0.25, 0.5
 #: Mean shift to the velocity that most frames have: its reach, as a share, and rounds.
 NEAR, ROUNDS = 0.15, 20
+#: Smallest and largest person that is believed [m]: from children and small robots to giants of games.
+SIZES = (0.3, 3.5)
 
 
 def check_upright(model: Model, q: Array) -> None:
@@ -40,6 +42,14 @@ def check_upright(model: Model, q: Array) -> None:
     if share < 0.5:
         text = f"the head is above the feet in {100 * share:.0f} % of the frames only: if the body lies on its side"
         warnings.warn(f"filter_motion: {text}, say which axis is up (up='y' or 'z')", UkemiWarning, stacklevel=3)
+
+
+def check_size(person: ClipFigure) -> None:
+    """A wrong unit of length makes dwarfs and giants."""
+    low, high = SIZES
+    if not low < person.height < high:
+        text = f"{person.clip.name}: the person is {person.height:.3g} m high: is the unit of length right (--unit)?"
+        warnings.warn(f"filter_motion: {text}", UkemiWarning, stacklevel=4)
 
 
 def say_glitches(problem: Problem, clip: Clip) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ukemi.contact.terrain import Ground, Solids, Surface, Terrain, pieces
-from ukemi.dynamics_filter.assumptions import belt_of, check_upright
+from ukemi.dynamics_filter.assumptions import belt_of, check_size, check_upright
 from ukemi.dynamics_filter.trajectory.ground import GroundUnder, brought_to, made_on
 from ukemi.dynamics_filter.trajectory.problem import Problem, make_problem
 from ukemi.dynamics_filter.trajectory.setting import STANDARD, TrajectorySettings
@@ -74,6 +74,7 @@ def place(
     still = _on_the_belt(clip, ground)
     stay = longest_stay(still)
     person = _person(still, stay, about)
+    check_size(person)
     if belt and (terrain is None or isinstance(terrain, Ground)) and not ground.velocity.any():
         velocity = belt_of(person)
         if velocity.any():
