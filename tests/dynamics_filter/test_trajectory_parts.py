@@ -14,12 +14,14 @@ from ukemi import _core
 from ukemi.dynamics_filter.trajectory.contacts import schedule_of, sustained, widened
 from ukemi.dynamics_filter.trajectory.ground import GroundUnder
 from ukemi.dynamics_filter.trajectory.points import contact_points, leg_length
+from ukemi.dynamics_filter.trajectory.problem import make_problem
 from ukemi.dynamics_filter.trajectory.reference import reference_of
 from ukemi.dynamics_filter.trajectory.setting import STANDARD
 from ukemi.dynamics_filter.trajectory.spline import Knots, evaluate, fit
 from ukemi.model.model import tree_of
 from ukemi.model.pose import Pose
 from ukemi.model.shapes import Box
+from ukemi.motion.figure import figure_from_clip
 from ukemi.motion.synthesis import walk
 
 MU = 0.7
@@ -174,3 +176,15 @@ def test_only_what_lasts_is_a_support() -> None:
     size = np.array([0, 0.2, 0.5, 0.5, 0.5, 0.2, 0, 0, 0.5, 0, 0])
     found = sustained(size, 0.3, 0.1, 0.25, 0.1)
     assert found.tolist() == [False] + [True] * 5 + [False] * 5
+
+
+def test_toes_bend_across_the_foot() -> None:
+    figure = figure_from_clip(walk(0.5))
+    q = np.array(figure.q())
+    problem = make_problem(figure.model, figure.soles, q, np.arange(len(q)) / 120, GroundUnder(None))
+    s = problem.settings
+    for side in ("left", "right"):
+        deviations = 1 / problem.spread[figure.model.link(f"{side}_toes").v]
+        assert deviations.max() == pytest.approx(s.toes, rel=0.05)  # about y, which is across
+        assert deviations.argmax() == 1
+        assert np.delete(deviations, 1) == pytest.approx(s.twist, rel=0.05)

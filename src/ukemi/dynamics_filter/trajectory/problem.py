@@ -17,7 +17,7 @@ from ukemi.dynamics_filter.trajectory.setting import STANDARD, TrajectorySetting
 from ukemi.dynamics_filter.trajectory.spline import Knots
 from ukemi.model.arrays import Array
 from ukemi.model.joints import Free, Prismatic
-from ukemi.model.model import Model, tree_of
+from ukemi.model.model import Link, Model, tree_of
 from ukemi.motion.hands import hand_pads
 from ukemi.motion.soles import Sole
 
@@ -110,11 +110,25 @@ def _deviations(model: Model, s: TrajectorySettings, leg: float, points: Contact
             toes |= above.index in feet
             above = above.parent
         if toes:
-            out[link.v] = s.toes
+            out[link.v] = _of_toes(link, s, points)
         if isinstance(link.joint, Free):
             out[link.v] = [s.place * leg] * 3 + [s.turn] * 3
         elif isinstance(link.joint, Prismatic):
             out[link.v] *= leg
+    return out
+
+
+def _of_toes(link: Link, s: TrajectorySettings, points: ContactPoints) -> Array | float:
+    """Toes bend about the axis across the foot, in the plane of the sole; about others they hardly turn. Links of a
+    figure made from a clip are parallel in its zero pose."""
+    sole = points.centres[points.sole & (points.links == (link.parent.index if link.parent else -1))]
+    ahead = points.centres[points.links == link.index]
+    if link.joint.nq != 4 or len(sole) < 3 or not len(ahead):
+        return s.toes
+    normal = np.linalg.svd(sole - sole.mean(axis=0))[2][2]
+    across = np.cross(normal, ahead.mean(axis=0))
+    across /= np.linalg.norm(across)
+    out: Array = (across**2 / s.toes**2 + (1 - across**2) / s.twist**2) ** -0.5
     return out
 
 

@@ -19,7 +19,8 @@ class TrajectorySettings:
 
     step, coarse: how far knots of the motion's spline are apart, at least and at most [tau]. cutoff: of the reference
     [1/tau].
-    place, turn: of the root [l, rad]; trunk, legs, toes: of joints [rad].
+    place, turn: of the root [l, rad]; trunk, legs, toes, twist: of joints [rad], toes across the foot and about other
+    axes.
     velocity_time, acceleration_time: by which a rate or an acceleration costs as much as a distance [tau].
     inertia: accelerations off the reference, measured by the inertia matrix, e' M e / (m g^2 inertia^2).
     height, speed: by which a point's force costs e times as much [l, c]. force, line: price of a force, and of what is
@@ -41,6 +42,7 @@ class TrajectorySettings:
     trunk: float = 0.05
     legs: float = 0.05
     toes: float = 0.08
+    twist: float = 0.05
     velocity_time: float = 0.26
     acceleration_time: float = 0.105
     inertia: float = 0.1
