@@ -119,7 +119,7 @@ def filter_motion(
     return _result(placed, problem, solution, clock.perf_counter() - begun, fps, props)
 
 
-def _with_bar(run: Callable[[Callable[[float], None] | None], Solution], show: bool) -> Solution:
+def _with_bar(run: Callable[[Callable[[float, float], None] | None], Solution], show: bool) -> Solution:
     if not show:
         return run(None)
     from ukemi.report.progress import progress_bar
@@ -127,9 +127,9 @@ def _with_bar(run: Callable[[Callable[[float], None] | None], Solution], show: b
     with progress_bar("filter", 100) as bar:
         done = 0.0
 
-        def advance(share: float) -> None:
+        def advance(share: float, residual: float) -> None:
             nonlocal done
-            bar(max(100 * share - done, 0.0))
+            bar(max(100 * share - done, 0.0), f"filter, residual {residual:.0e} BW")
             done = max(done, 100 * share)
 
         return run(advance)

@@ -55,8 +55,11 @@ def windows(intervals: int, length: int, shared: int) -> list[tuple[int, int]]:
         first = last - shared
 
 
-def solve(problem: Problem, frame_times: Array, bar: Callable[[float], None] | None = None) -> Solution:
-    """bar: is told the share that is done. Ctrl-C gives what there is: windows not reached stay as captured."""
+def solve(problem: Problem, frame_times: Array, bar: Callable[[float, float], None] | None = None) -> Solution:
+    """bar: is told the share that is done, and the residual of the window that is solved [BW].
+
+    Ctrl-C gives what there is: windows not reached stay as captured.
+    """
     solution = Solution(State.start(problem, frame_times))
     step = problem.knots.step / problem.tau
     shared = max(round(SHARED / step), 8)
@@ -68,7 +71,7 @@ def solve(problem: Problem, frame_times: Array, bar: Callable[[float], None] | N
             with threadpool_limits(1):  # blocks are small: threads would wait for each other
                 for share in window.run():
                     if bar is not None:
-                        bar((k + share) / len(parts))
+                        bar((k + share) / len(parts), window.trace[-1].residual)
         except KeyboardInterrupt:
             solution.interrupted = True
             break
