@@ -251,10 +251,14 @@ def _rms(x: Array) -> float:
 def _ratio(m: Measured, links: Sequence[int], size: object) -> float:
     if not links:
         return 1.0
-    before, after = (
-        calm_acceleration(link_poses(m.model, q)[:, list(links)][..., :3, 3], m.fps) for q in (m.q_in, m.q_out)
-    )
+    before, after = (calm_acceleration(_origins(m.model, q, links), m.fps) for q in (m.q_in, m.q_out))
     return float(size(after) / max(float(size(before)), 1e-9))  # type: ignore[operator]
+
+
+def _origins(model: Model, q: Array, links: Sequence[int]) -> Array:
+    """(frames, links, 3) in the world."""
+    parts = [link_poses(model, q[k : k + CHUNK])[:, list(links)][..., :3, 3] for k in range(0, len(q), CHUNK)]
+    return np.concatenate(parts)
 
 
 def calm_acceleration(places: Array, fps: float) -> Array:

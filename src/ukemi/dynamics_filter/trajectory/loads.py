@@ -16,6 +16,8 @@ from ukemi.dynamics_filter.trajectory.state import State
 from ukemi.model.arrays import Array
 from ukemi.motion.footfalls import runs
 
+#: Samples that are looked at together.
+CHUNK = 1000
 #: How much a support one leg length higher is less likely.
 COMMON = 0.2
 
@@ -37,19 +39,26 @@ def loads_of(problem: Problem, state: State, rows: NDArray[np.bool_]) -> Loads:
     """Of some samples of a solved motion."""
     model, points = problem.model, problem.points
     q, v, a = (np.ascontiguousarray(z[rows]) for z in (state.q, state.v, state.a))
-    up = np.broadcast_to(np.array((0.0, 0.0, 1.0)), (len(q), len(points), 3))
-    local = points.places(q, up)
-    X = link_poses(model, q)
-    place = np.empty_like(local)
-    for k, link in enumerate(points.links):
-        place[:, k] = np.einsum("nij,nj->ni", X[:, link, :3, :3], local[:, k]) + X[:, link, :3, 3]
-    force = problem.weight * state.force[rows]
-    supports, held = _supports(problem, state, rows, q, X, place)
-    external = wrenches_on_links(points, X, local, force)
-    if held is not None:
-        external += held
-    tau = inverse_dynamics(model, q, v, a, external=external)
+    force, place, tau = problem.weight * state.force[rows], np.empty((len(q), len(points), 3)), np.empty_like(v)
+    parts = [slice(k, k + CHUNK) for k in range(0, len(q), CHUNK)]  # bounded memory
+    for part in parts:
+        X, local = _here(points, q[part])
+        for k, link in enumerate(points.links):
+            place[part, k] = np.einsum("nij,nj->ni", X[:, link, :3, :3], local[:, k]) + X[:, link, :3, 3]
+    supports, held = _supports(problem, state, rows, q, place)
+    for part in parts:
+        X, local = _here(points, q[part])
+        external = wrenches_on_links(points, X, local, force[part])
+        if held is not None:
+            external += held[part]
+        tau[part] = inverse_dynamics(model, q[part], v[part], a[part], external=external)
     return Loads(problem.times[rows], force, place, held, tau, supports)
+
+
+def _here(points: ContactPoints, q: Array) -> tuple[Array, Array]:
+    """Poses of the links (n, nlinks, 4, 4), and places of the points in them (n, np, 3)."""
+    up = np.broadcast_to(np.array((0.0, 0.0, 1.0)), (len(q), len(points), 3))
+    return link_poses(points.model, q), points.places(q, up)
 
 
 def wrenches_on_links(points: ContactPoints, X: Array, local: Array, force: Array) -> Array:
@@ -63,7 +72,7 @@ def wrenches_on_links(points: ContactPoints, X: Array, local: Array, force: Arra
 
 
 def _supports(
-    problem: Problem, state: State, rows: NDArray[np.bool_], q: Array, X: Array, place: Array
+    problem: Problem, state: State, rows: NDArray[np.bool_], q: Array, place: Array
 ) -> tuple[tuple[Support, ...], Array | None]:
     """The leftover wrench of every run of supported samples, laid on the part of the body that it fits best."""
     flags, residual = state.supported[rows], state.residual[rows]
@@ -86,7 +95,8 @@ def _supports(
         misfit = np.where(points.sole, np.inf, turn + pace + COMMON * low)
         best = int(misfit.argmin())
         link = int(points.links[best])
-        R, p = X[part, link, :3, :3], X[part, link, :3, 3]
+        X = link_poses(model, q[part])[:, link]
+        R, p = X[:, :3, :3], X[:, :3, 3]
         about = m - np.cross(p - q[part, :3], f)  # moment about the link's origin
         held[part, link, :3] = np.einsum("nji,nj->ni", R, f)
         held[part, link, 3:] = np.einsum("nji,nj->ni", R, about)
