@@ -11,7 +11,11 @@ import pytest
 import ukemi as uk
 from tests.dynamics_filter.motions import puts_hands_down, sits_down
 from ukemi.contact.terrain import Solids, pieces
+from ukemi.dynamics_filter import clip as filtering
 from ukemi.dynamics_filter.result import FilterResult
+from ukemi.dynamics_filter.trajectory import solve as solving
+from ukemi.dynamics_filter.trajectory.problem import Problem
+from ukemi.dynamics_filter.trajectory.solve import Solution
 from ukemi.motion.synthesis import walk
 
 RESIDUAL = 1e-6  # body weights, at the samples
@@ -76,3 +80,21 @@ def test_a_capture_that_sits_down_needs_a_seat(shared: Path) -> None:
     assert all("pelvis" in support.link or "thigh" in support.link for support in result.supports)
     assert all(support.kind == "seat" for support in result.supports)
     assert all(0.3 < support.place[2] < 0.6 for support in result.supports)
+
+
+def test_ctrl_c_while_a_seat_is_tried_gives_what_was_solved_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    solve = solving.solve
+    solved = 0
+
+    def once(problem: Problem, *args: object) -> Solution:
+        nonlocal solved
+        solution = solve(problem, *args)  # type: ignore[arg-type]
+        solution.interrupted = bool(solved)
+        solved += 1
+        return solution
+
+    monkeypatch.setattr(filtering, "solve", once)
+    result = uk.filter_motion(sits_down())
+    assert solved == 2
+    assert not result.interrupted
+    assert [support.kind for support in result.supports] == ["wrench"]

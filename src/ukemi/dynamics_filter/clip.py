@@ -112,7 +112,8 @@ def filter_motion(
         on_props = placed.with_props([prop.box for prop in props])
         again = problem_of(on_props)
         better = _with_bar(lambda bar: solve(again, clip.time, bar), progress)
-        if better.supported < solution.supported and better.leftover <= max(solution.leftover, LEFTOVER):
+        explains = better.supported < solution.supported and better.leftover <= max(solution.leftover, LEFTOVER)
+        if explains and not better.interrupted:
             placed, problem, solution = on_props, again, better
         else:
             props = []
