@@ -53,6 +53,7 @@ def check_size(person: ClipFigure) -> None:
 
 
 def say_glitches(problem: Problem, clip: Clip) -> None:
+    """Frames that were lost, and joints that jump: neither have a say."""
     lost = runs(problem.reference.lost)
     if lost:
         which = ", ".join(f"{a} to {b - 1}" if b - a > 1 else f"{a}" for a, b in lost[:3])

@@ -15,7 +15,7 @@ from ukemi.motion.rotations import continuous
 from ukemi.motion.trajectory import state_rates
 
 #: A frame this far from a smooth motion is doubted, one three times as far has no say [rad], [l]. Smoothing a sprint at
-#: 8 Hz moves its ankles by up to 0.15 rad; glitches of captures are 0.5 rad and more.
+#: 8 Hz moves its ankles by up to 0.15 rad; toes of captures jump by 0.25 rad and more.
 DOUBT_TURN, DOUBT_PLACE = 0.2, 0.06
 ROUNDS = 6
 #: Weight of a frame that has no say.
