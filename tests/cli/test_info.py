@@ -64,7 +64,7 @@ def test_json_holds_the_same_numbers(tmp_path: Path) -> None:
     revolute = found["links"][1]
     assert revolute == {
         "name": "revolute_link", "parent": "base", "joint": "revolute_joint", "kind": "Revolute", "dof": 1,
-        "limits": [[-1.0, 2.0]], "effort": [30.0], "mass": 2.0, "shapes": [],
+        "limits": [[-1.0, 2.0]], "effort": [30.0], "speed": [5.0], "mass": 2.0, "shapes": [],
     }  # fmt: skip
 
 

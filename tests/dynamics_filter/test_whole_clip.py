@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -327,29 +328,41 @@ def test_joint_limits_are_kept() -> None:
     assert np.rad2deg(np.abs(result.q[:, knee.q]).max()) < 40.3  # 40.8 without limits in the problem
 
 
-def with_knees(effort: float) -> uk.Model:
+def with_knees(**limits: Any) -> uk.Model:
+    """The largest effort or speed of both knees."""
     b = uk.Builder("weak knees")
     for link in uk.human(28).description.links:
         weak = "knee" in link.joint_name
-        b.description.links.append(replace(link, joint=replace(link.joint, effort=effort)) if weak else link)
+        b.description.links.append(replace(link, joint=replace(link.joint, **limits)) if weak else link)
     return b.build()
 
 
 def test_torque_limits_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     """Knees that have 85 % of what the walk would take; without the term they take it."""
-    free = uk.filter_motion(walk(1.5), with_knees(1e4))
+    free = uk.filter_motion(walk(1.5), with_knees(effort=1e4))
     knees = [free.model.joint(f"{side}_knee").v.start for side in ("left", "right")]
     limit = 0.85 * float(np.abs(free.tau[:, knees]).max())
-    kept = uk.filter_motion(walk(1.5), with_knees(limit))
+    kept = uk.filter_motion(walk(1.5), with_knees(effort=limit))
     assert kept.verdict == "feasible", kept.quality.reason
     assert kept.quality.residual_bw < RESIDUAL
     assert kept.quality.torque_use < 1.01
     monkeypatch.setattr(costing, "EFFORT", 1e9)
-    assert uk.filter_motion(walk(1.5), with_knees(limit)).quality.torque_use > 1.1
+    assert uk.filter_motion(walk(1.5), with_knees(effort=limit)).quality.torque_use > 1.1
+
+
+def test_speed_limits_are_kept() -> None:
+    """Knees that have 85 % of the speed that the walk would take."""
+    free = uk.filter_motion(walk(1.5), with_knees(speed=1e4))
+    knees = [free.model.joint(f"{side}_knee").v.start for side in ("left", "right")]
+    limit = 0.85 * float(np.abs(free.v[:, knees]).max())
+    kept = uk.filter_motion(walk(1.5), with_knees(speed=limit))
+    assert kept.verdict == "feasible", kept.quality.reason
+    assert kept.quality.speed_use < 1.01
+    assert np.abs(kept.v[:, knees]).max() < 1.01 * limit  # between the frames too
 
 
 def test_a_torque_beyond_its_limit_is_not_feasible() -> None:
-    result = uk.filter_motion(walk(1.5), with_knees(5.0))
+    result = uk.filter_motion(walk(1.5), with_knees(effort=5.0))
     assert result.verdict == "infeasible"
     assert len(result.frames) == len(walk(1.5))
 

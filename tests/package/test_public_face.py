@@ -60,6 +60,7 @@ JOINT = {
     "damping": None,
     "armature": 0.0,
     "effort": None,
+    "speed": None,
     "restitution": 0.0,
 }
 

@@ -107,6 +107,7 @@ def _link_summary(link: Link) -> dict[str, Any]:
         "dof": link.joint.nv,
         "limits": _finite(link.joint.limits),
         "effort": _finite(link.joint.effort),
+        "speed": _finite(link.joint.speed),
         "mass": link.mass_properties.mass,
         "shapes": [type(shape).__name__ for shape in link.shapes],
     }

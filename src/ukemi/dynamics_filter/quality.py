@@ -53,7 +53,7 @@ class Quality:
     deepest point of a sole; float_mm: mean height of sole points in contact. *_before: of the input, by the same code.
     peak_bw: largest ground force; friction_use: largest ratio of horizontal to normal force; contact_bw: by how much a
     force pulls or leaves the friction cone; contact_gap_mm: how far from the ground a point is that bears more than 5 %
-    of body weight, at most. torque_use: largest share of an effort limit, NaN without limits.
+    of body weight, at most. torque_use, speed_use: largest share of a joint's largest effort and speed, NaN without.
     iterations, converged: of the solve. realtime_factor: seconds of motion per second of computing.
     """
 
@@ -85,6 +85,7 @@ class Quality:
     contact_bw: float
     contact_gap_mm: float
     torque_use: float
+    speed_use: float
     glitches: int
     plausible_fps: float
     iterations: int
@@ -152,13 +153,16 @@ def quality_of(m: Measured) -> Quality:
     f_t = np.linalg.norm(m.force - f_n[..., None] * m.normals, axis=-1)
     bears = f_n > 1e-3 * weight
     outside = float(max(0.0, -f_n.min(initial=0.0), (f_t - m.ground.friction * f_n).max(initial=0.0)) / weight)
-    use, weakest = _torque_use(m.model, m.torques[~m.supported])  # which joints a support loads is a guess
+    use, weakest = _use(m.model, m.torques[~m.supported], "effort")  # which joints a support loads is a guess
+    speed, slowest = _use(m.model, difference(m.model, m.q_out[:-1], m.q_out[1:]) * m.fps, "speed")
     verdict, reason = _verdict(m, leftover, outside)
     moved = float(np.sqrt(((com - (0, 0, rise)) ** 2).sum(axis=1).mean()))
     if verdict != "infeasible" and moved > 100 * FAR * body_reach(m.model):
         verdict, reason = "infeasible", f"the nearest motion that was found is {moved:.0f} cm from the input"
     if verdict != "infeasible" and use > 1 + STRONGER:
         verdict, reason = "infeasible", f"{weakest} needs {use:.1f} times its torque limit"
+    if verdict != "infeasible" and speed > 1 + STRONGER:
+        verdict, reason = "infeasible", f"{slowest} needs {speed:.1f} times its largest speed"
     if verdict != "feasible" and m.plausible_fps != m.fps:
         reason += f"; at {m.plausible_fps:g} frames a second gravity would explain the input much better"
     return Quality(
@@ -190,6 +194,7 @@ def quality_of(m: Measured) -> Quality:
         contact_bw=outside,
         contact_gap_mm=float(1e3 * np.abs(above[f_n > LOADED * weight]).max(initial=0.0)),
         torque_use=use,
+        speed_use=speed,
         glitches=int((~m.trust).sum()),
         plausible_fps=m.plausible_fps,
         iterations=m.iterations,
@@ -351,11 +356,12 @@ def _linear(at: tuple[NDArray[np.intp], Array], values: Array) -> Array:
     return out
 
 
-def _torque_use(model: Model, tau: Array) -> tuple[float, str]:
-    """Largest share of an effort limit, and the joint that needs it; NaN without limits."""
+def _use(model: Model, values: Array, of: str) -> tuple[float, str]:
+    """Largest share of a joint's effort or speed, and the joint that needs it; NaN without limits."""
+    bounds = [(x, getattr(x.joint, of)) for x in _moving(model)]
     uses = [
-        (float((np.abs(tau[:, x.v]) / np.maximum(np.asarray(x.joint.effort), 1e-9)).max(initial=0.0)), x.joint_name)
-        for x in _moving(model)
-        if x.joint.effort is not None and np.all(np.isfinite(x.joint.effort))
+        (float((np.abs(values[:, x.v]) / np.maximum(bound, 1e-9)).max(initial=0.0)), x.joint_name)
+        for x, bound in bounds
+        if bound is not None and np.all(np.isfinite(bound))
     ]
     return max(uses) if uses else (float("nan"), "")

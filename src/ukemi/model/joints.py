@@ -43,7 +43,7 @@ class Joint:
     rest: coordinates q where the spring is slack; the zero pose by default.
     damping: a number or a nv x nv matrix [N m s/rad, N s/m].
     armature: inertia of the drive, added to the diagonal of the inertia matrix; a number or one per freedom.
-    effort: the largest torque or force of the actuator; a number or one per freedom.
+    effort, speed: the largest torque or force of the actuator, and its largest rate; a number or one per freedom.
     restitution: share of the speed that comes back when the joint hits its limit.
     """
 
@@ -54,6 +54,7 @@ class Joint:
     damping: ArrayLike | None = None
     armature: ArrayLike = 0.0
     effort: ArrayLike | None = None
+    speed: ArrayLike | None = None
     restitution: float = 0.0
 
     nq: ClassVar[int] = 0
@@ -75,8 +76,9 @@ class Joint:
                 )
         object.__setattr__(self, "rest", self._checked_rest(f"{name}.rest"))
         object.__setattr__(self, "armature", self._per_freedom(f"{name}.armature", self.armature))
-        if self.effort is not None:
-            object.__setattr__(self, "effort", self._per_freedom(f"{name}.effort", self.effort, unbounded=True))
+        for bound in ("effort", "speed"):
+            if (given := getattr(self, bound)) is not None:
+                object.__setattr__(self, bound, self._per_freedom(f"{name}.{bound}", given, unbounded=True))
         e = float(numbers(f"{name}.restitution", self.restitution, ()))
         if not 0 <= e <= 1:
             raise InvalidInputError(f"{name}.restitution: expected a number from 0 to 1, got {e:g}")

@@ -87,7 +87,10 @@ def write_report(result: FilterResult, path: str | Path, animation: Path | None 
     q = result.quality
     title = result.figure.clip.name if result.figure is not None else result.model.name
     worst = f"{q.joint_max_deg:.0f} ({q.joint_max_name.replace('_', ' ')} at {q.joint_max_time:.2f} s)"
-    limits = "no limits in the model" if np.isnan(q.torque_use) else f"{100 * q.torque_use:.0f} % of the limit, at most"
+    torques, speeds = (
+        "no limits in the model" if np.isnan(use) else f"{100 * use:.0f} % of the limit, at most"
+        for use in (q.torque_use, q.speed_use)
+    )
     rows = [
         ("verdict", f"{q.verdict}: {q.reason}", ""),
         ("joints, distance from the input, RMS", f"{q.joint_rms_deg:.2f} degrees", GUIDELINES["joint_rms_deg"][1]),
@@ -106,7 +109,8 @@ def write_report(result: FilterResult, path: str | Path, animation: Path | None 
         ("float of standing feet", f"{q.float_before_mm:.1f} mm before, {q.float_mm:.2f} mm after", "mean"),
         ("largest vertical force", f"{q.peak_bw:.2f} body weights", "1.0 to 1.3 in walking"),
         ("friction in use", f"{q.friction_use:.2f}", "below the ground's coefficient"),
-        ("joint torques", limits, ""),
+        ("joint torques", torques, ""),
+        ("joint speeds", speeds, ""),
         *[("held besides by the ground", str(support), "found in the motion") for support in result.supports],
         ("solve", f"{q.iterations} iterations, {'converged' if q.converged else 'not converged'}", result.solver),
         ("speed", f"{q.realtime_factor:.1f} times real time", ""),

@@ -19,7 +19,7 @@ from ukemi.motion.footfalls import runs
 STIFFNESS = (1e3, 3e4)
 #: Standard deviation of a coordinate beyond its limit [rad or m].
 LIMIT = 0.005
-#: Standard deviation of a torque beyond its limit [share of the limit].
+#: Standard deviation of a torque or a speed beyond its limit [share of the limit].
 EFFORT = 0.007
 #: How much deeper points may sink while contacts are sought: what rests below the ground is not yet lifted.
 SOFT = 4.0
@@ -120,6 +120,8 @@ class WindowCost:
         ahead_w = self._depth_weights(ahead)
         local += 0.5 * (ahead_w * ahead**2).sum(axis=1)
         local += 0.5 * (self._beyond_limits(q) ** 2).sum(axis=1) / LIMIT**2
+        rates = self._beyond_speeds(v)
+        local += 0.5 * (rates["rate_weight"] * rates["rate"] ** 2).sum(axis=1)
         torques = self._beyond_efforts(q, v, a, place, solved["force"])
         local += 0.5 * (torques["torque_weight"] * torques["torque"] ** 2).sum(axis=1)
         distance = self._distance_gradient(c)
@@ -161,6 +163,12 @@ class WindowCost:
         out = np.zeros_like(self.zero)
         out[:, at_v] = q[:, at_q] - np.clip(q[:, at_q], limits[:, 0], limits[:, 1])
         return out
+
+    def _beyond_speeds(self, v: Array) -> dict[str, Array]:
+        """How much faster joints are than their actuators [rad/s or m/s], and what that costs; (n, nv)."""
+        limit = self.problem.speeds
+        beyond = v - np.clip(v, -limit, limit)
+        return {"rate": beyond, "rate_weight": (beyond != 0) / (EFFORT * limit) ** 2}
 
     def _beyond_efforts(self, q: Array, v: Array, a: Array, place: Array, force: Array) -> dict[str, Array]:
         """What joints need beyond their actuators' limits [N m or N], and what that costs; (n, nv)."""

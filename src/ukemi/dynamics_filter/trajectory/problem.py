@@ -24,7 +24,8 @@ from ukemi.motion.soles import Sole
 GRAVITY = 9.81
 #: Leg of an adult, from hip to sole [m].
 ADULT_LEG = 0.9
-#: Share of an actuator's limit that a motion may use: what is beyond is soft, and forces are spread over time later.
+#: Share of an actuator's largest effort and speed that a motion may use: what is beyond is soft, and forces are spread
+#: over time later.
 USED = 0.98
 
 
@@ -55,7 +56,7 @@ class Problem:
         )
         self.times, self.first, self.basis = self.knots.at_knots()
         self.limits = _limited(self.model)
-        self.efforts = _efforts(self.model)
+        self.efforts, self.speeds = (_bounds(self.model, of) for of in ("effort", "speed"))
         self.given = np.zeros((len(self.times), len(self.points)), dtype=np.int8)
         self.spread = 1 / _deviations(self.model, s, leg, self.points)
         self.rates = self.spread * s.velocity_time * self.tau
@@ -146,12 +147,13 @@ def _limited(model: Model) -> tuple[NDArray[np.intp], NDArray[np.intp], Array]:
     return at[:, 0], at[:, 1], pairs[at[:, 0]]
 
 
-def _efforts(model: Model) -> Array:
-    """(nv,): largest torques or forces that joints are to use, infinite where the model has none."""
+def _bounds(model: Model, of: str) -> Array:
+    """(nv,): largest efforts or speeds of joints that a motion is to use, infinite where the model has none."""
     out = np.full(model.nv, np.inf)
     for link in model.links[1:]:
-        if link.joint.nv and link.joint.effort is not None:
-            out[link.v] = USED * np.asarray(link.joint.effort)
+        bound = getattr(link.joint, of)
+        if link.joint.nv and bound is not None:
+            out[link.v] = USED * np.asarray(bound)
     out[:6] = np.inf
     return out
 

@@ -64,7 +64,7 @@ class WindowSteps(WindowCost):
             "response": now.solved["response"],
         }
         beyond = self._beyond_limits(q)
-        rows |= {"pose": beyond, "pose_weight": (beyond != 0) / LIMIT**2}
+        rows |= {"pose": beyond, "pose_weight": (beyond != 0) / LIMIT**2, **self._beyond_speeds(v)}
         np.copyto(self.band, self.quadratic)
         gradient = now.distance.copy()
         p.core.assemble(q, v, a, now.place, self.first.tolist(), self.basis, rows, self.band, gradient)

@@ -16,7 +16,7 @@ TYPES = ("revolute", "continuous", "prismatic", "fixed", "floating", "planar", "
 
 
 def read_joint(element: Element, name: str, diagnostics: Diagnostics) -> Joint:
-    """The joint of a <joint>, with its limits, damping and largest effort."""
+    """The joint of a <joint>, with its limits, damping, largest effort and speed."""
     kind = element.text("type")
     if kind not in TYPES:
         raise element.error(f"joint {name!r}: type {kind!r}: expected one of {', '.join(TYPES)}")
@@ -41,15 +41,16 @@ def read_joint(element: Element, name: str, diagnostics: Diagnostics) -> Joint:
 
 
 def _drive(element: Element, name: str, diagnostics: Diagnostics) -> dict[str, Any]:
-    """Damping and effort, as far as they are given."""
+    """Damping, effort and speed, as far as they are given."""
     options: dict[str, Any] = {}
     dynamics, limit = element.one("dynamics"), element.one("limit")
     if dynamics is not None:
         options["damping"] = dynamics.number("damping", 0.0)
         if dynamics.number("friction", 0.0) != 0:
             diagnostics.warn("joint friction is not modelled", dynamics, name)
-    if limit is not None and "effort" in limit.attributes:
-        options["effort"] = limit.number("effort", largest=inf)
+    for attribute, option in (("effort", "effort"), ("velocity", "speed")):
+        if limit is not None and attribute in limit.attributes:
+            options[option] = limit.number(attribute, largest=inf)
     return options
 
 
