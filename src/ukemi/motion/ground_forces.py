@@ -53,9 +53,10 @@ def to_opensim(v: Array) -> Array:
 
 def read_ground_forces(path: str | Path) -> GroundForces:
     """From a .mot or .sto file of OpenSim (y up), whatever its columns are called: `ground_force_vx`,
-    `1_ground_force_vx`, `R_ground_force_vx` or `ground_force_1_vx`, with torques beside them or without.
+    `1_ground_force_vx`, `R_ground_force_vx`, `ground_force_1_vx` or `force_r_vx`, with torques beside them or without.
+    A centre of pressure that is NaN, as of a plate without load, is 0.
     """
-    table = read_table(path)
+    table = read_table(path, gaps=r"_p[xyz]$")
     prefixes = [name.removesuffix("vx") for name in table.names if re.search(r"force.*vx$", name)]
     if not prefixes:
         raise FileFormatError(
@@ -92,7 +93,7 @@ def _vector(file: Path, table: Table, names: list[str]) -> Array:
 
 
 def _short(prefix: str) -> str:
-    return re.sub(r"_*ground_force_*", "", prefix).strip("_")
+    return re.sub(r"_*(ground_)?force_*", "", prefix).strip("_")
 
 
 def write_ground_forces(forces: GroundForces, path: str | Path) -> Path:

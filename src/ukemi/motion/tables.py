@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ukemi.errors import FileFormatError, InvalidInputError, UnknownNameError
+from ukemi.errors import FileFormatError, InvalidInputError, UkemiWarning, UnknownNameError
 from ukemi.model.arrays import Array, frozen
 from ukemi.motion.text import finite_numbers, read_text
 
@@ -49,12 +50,19 @@ class Table:
         return (len(self) - 1) / float(self.time[-1] - self.time[0]) if len(self) > 1 else 1.0
 
 
-def read_table(path: str | Path) -> Table:
-    """A table from a .mot, .sto or .csv file."""
+def read_table(path: str | Path, *, gaps: str | None = None) -> Table:
+    """A table from a .mot, .sto or .csv file.
+
+    gaps: pattern of the names of columns in which NaN is read as 0, such as a centre of pressure while nobody is on the
+    plate.
+
+    Raises:
+        FileFormatError: a file that is no table, or whose numbers are not finite. Fewer rows than it says: a warning.
+    """
     file = Path(path)
     lines = read_text(file).splitlines()
     if file.suffix.lower() == ".csv":
-        return _rows(file, lines, 0, ",", "", False)
+        return _rows(file, lines, 0, ",", "", False, gaps)
     title = lines[0].split("\t")[0].strip() if lines else ""
     said: dict[str, str] = {}
     for number, line in enumerate(lines):
@@ -63,22 +71,33 @@ def read_table(path: str | Path) -> Table:
         if key.lower() == "endheader":
             # SIMM's files say neither version nor unit and have degrees; those of OpenSim without a unit have radians
             degrees = said.get("indegrees", "no" if "version" in said else "yes") == "yes"
-            table = _rows(file, lines, number + 1, None, title, degrees)
+            table = _rows(file, lines, number + 1, None, title, degrees, gaps)
             _check_counts(file, said, table)
             return table
     raise FileFormatError(file, None, "no line 'endheader': expected an OpenSim table (.mot, .sto)")
 
 
 def _check_counts(file: Path, said: Mapping[str, str], table: Table) -> None:
-    """A file with fewer rows than it says has lost some; with other columns, nobody knows which."""
-    for keys, have in ((("nrows", "datarows"), len(table)), (("ncolumns", "datacolumns"), len(table.names) + 1)):
-        for key in keys:
-            wanted = said.get(key, "")
-            if wanted.isdecimal() and (have < int(wanted) or (key.endswith("columns") and have != int(wanted))):
-                raise FileFormatError(file, None, f"{key}: the header says {wanted}, the file has {have}")
+    """With other columns than the header says, nobody knows which. Rows are another matter: laboratories cut trials and
+    leave the header as it was, so fewer rows are a warning (a row that was cut short is an error of its own)."""
+    for key in ("ncolumns", "datacolumns"):
+        wanted, have = said.get(key, ""), len(table.names) + 1
+        if wanted.isdecimal() and have != int(wanted):
+            raise FileFormatError(file, None, f"{key}: the header says {wanted}, the file has {have}")
+    for key in ("nrows", "datarows"):
+        wanted = said.get(key, "")
+        if wanted.isdecimal() and len(table) < int(wanted):
+            warnings.warn(
+                f"{file}: {key}: the header says {wanted}, the file has {len(table)}: "
+                f"read from {table.time[0]:g} to {table.time[-1]:g} s",
+                UkemiWarning,
+                stacklevel=4,
+            )
 
 
-def _rows(file: Path, lines: list[str], start: int, separator: str | None, title: str, degrees: bool) -> Table:
+def _rows(
+    file: Path, lines: list[str], start: int, separator: str | None, title: str, degrees: bool, gaps: str | None
+) -> Table:
     while start < len(lines) and not lines[start].strip():
         start += 1
     if start >= len(lines):
@@ -90,8 +109,9 @@ def _rows(file: Path, lines: list[str], start: int, separator: str | None, title
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise FileFormatError(file, start + 1, f"column {twice!r} stands there twice")
+    may_lack = {j for j, name in enumerate(names) if gaps is not None and re.search(gaps, name)}
     rows = [
-        finite_numbers(file, k + 1, "row", lines[k].split(separator), len(names))
+        finite_numbers(file, k + 1, "row", _filled(lines[k].split(separator), may_lack), len(names))
         for k in range(start + 1, len(lines))
         if lines[k].strip()
     ]
@@ -104,6 +124,10 @@ def _rows(file: Path, lines: list[str], start: int, separator: str | None, title
             file, None, f"time {table[late + 1, 0]:g} s follows {table[late, 0]:g} s: expected growing times"
         )
     return Table(frozen(table[:, 0]), tuple(names[1:]), frozen(table[:, 1:]), degrees, title)
+
+
+def _filled(cells: list[str], may_lack: set[int]) -> list[str]:
+    return ["0" if j in may_lack and cell.strip().lower() == "nan" else cell for j, cell in enumerate(cells)]
 
 
 def write_table(
