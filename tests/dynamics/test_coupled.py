@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +109,7 @@ def test_at_rest_they_are_the_slopes_of_the_potential(tmp_path: Path) -> None:
 @pytest.mark.filterwarnings("ignore::ukemi.UkemiWarning")
 def test_the_torques_are_those_of_a_world_whose_ties_hold(tmp_path: Path) -> None:
     model = uk.load(written(tmp_path, osim(ALL), "all.osim"))
+    model = uk.Model(replace(model.description, functions={}))  # ties are polynomials
     q, v = model.random(np.random.default_rng(2))
     assert model.gravity is not None
     world = uk.World(gravity=model.gravity)
@@ -161,4 +163,4 @@ def test_the_slides_of_a_real_knee_are_carried_by_its_torque(shared: Path) -> No
     knee = model.joint("knee_angle_r").v.start
     tau, alone = (f(model, motion.q, motion.v, motion.a)[:, knee] for f in (coupled_inverse_dynamics, inverse_dynamics))
     assert np.abs(tau).max() == pytest.approx(21.1, abs=0.05)
-    assert np.abs(tau - alone).max() == pytest.approx(1.05, abs=0.005)
+    assert np.abs(tau - alone).max() == pytest.approx(1.79, abs=0.005)

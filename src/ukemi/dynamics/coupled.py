@@ -1,8 +1,8 @@
 """Trees whose couplings hold: joints that follow others (`Model.couplings`), as OpenSim's knees slide while they bend.
 
-A follower's coordinate is a polynomial p of its leader's x, so its velocity is p'(x) v and its acceleration
-p'(x) a + p''(x) v^2. The forces of followers do their work through the leaders' motion: a leader's torque is its own
-plus p'(x) times the follower's (virtual power), and a follower needs none.
+A follower's coordinate is a function p of its leader's x (`Model.functions`, else the polynomial of its coupling), so
+its velocity is p'(x) v and its acceleration p'(x) a + p''(x) v^2. The forces of followers do their work through the
+leaders' motion: a leader's torque is its own plus p'(x) times the follower's (virtual power); a follower needs none.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def coupled_coordinates(model: Model, q: ArrayLike, given: Collection[str] = ())
         if coupling.joint not in given:
             leader = None if coupling.master is None else model.joint(coupling.master).q.start
             x = 0.0 if leader is None else placed[..., leader]
-            placed[..., model.joint(coupling.joint).q.start] = _polynomial(coupling)(x)
+            placed[..., model.joint(coupling.joint).q.start] = followed(model, coupling, np.asarray(x))
     return placed
 
 
@@ -71,10 +71,11 @@ def coupled_inverse_dynamics(
         if coupling.master is None:
             rate[..., follower] = change[..., follower] = 0.0
             continue
-        leader, p = model.joint(coupling.master), _polynomial(coupling)
-        at, k = x[..., leader.q.start], leader.v.start
-        change[..., follower] = p.deriv(1)(at) * change[..., k] + p.deriv(2)(at) * rate[..., k] ** 2
-        rate[..., follower] = p.deriv(1)(at) * rate[..., k]
+        leader = model.joint(coupling.master)
+        slope, bend = (followed(model, coupling, x[..., leader.q.start], order) for order in (1, 2))
+        k = leader.v.start
+        change[..., follower] = slope * change[..., k] + bend * rate[..., k] ** 2
+        rate[..., follower] = slope * rate[..., k]
     return onto_leaders(model, x, inverse_dynamics(model, x, rate, change, external, gravity))
 
 
@@ -85,7 +86,7 @@ def onto_leaders(model: Model, q: Array, forces: Array) -> Array:
         follower = model.joint(coupling.joint).v.start
         if coupling.master is not None:
             leader = model.joint(coupling.master)
-            slope = _polynomial(coupling).deriv()(q[..., leader.q.start])
+            slope = followed(model, coupling, q[..., leader.q.start], 1)
             carried[..., leader.v.start] += slope * carried[..., follower]
         carried[..., follower] = 0.0
     return carried
@@ -109,8 +110,14 @@ def leaders_first(model: Model) -> list[Coupling]:
     return ordered
 
 
-def _polynomial(coupling: Coupling) -> Polynomial:
-    return Polynomial((coupling.offset, coupling.multiplier, *coupling.higher))
+def followed(model: Model, coupling: Coupling, x: Array, order: int = 0) -> Array:
+    """Where the follower stands when its leader stands at x, or the derivative of this order with respect to x."""
+    exact = model.functions.get(coupling.joint)
+    if exact is not None:
+        return exact(x, order)
+    p = Polynomial((coupling.offset, coupling.multiplier, *coupling.higher))
+    values: Array = p.deriv(order)(x)
+    return values
 
 
 def _batches(**given: tuple[ArrayLike, int]) -> list[Array]:

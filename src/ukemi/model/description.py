@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from ukemi.model.across import JointLimit, JointSpring
+from ukemi.model.arrays import Array
 from ukemi.model.inertia import MassProperties
 from ukemi.model.joints import Joint
 from ukemi.model.pose import Pose
@@ -52,6 +54,12 @@ class Coupling:
     higher: tuple[float, ...] = ()
 
 
+class Function(Protocol):
+    """A function of one coordinate, and its derivatives."""
+
+    def __call__(self, x: Array, order: int = 0) -> Array: ...
+
+
 @dataclass(frozen=True)
 class Landmark:
     """A named frame on a link, such as a sole or a grip."""
@@ -73,5 +81,9 @@ class Description:
     limits: list[JointLimit] = field(default_factory=list)
     #: coordinates of joints with one freedom where the file has other defaults than zero
     defaults: dict[str, float] = field(default_factory=dict)
+    #: {joint that follows: what its coupling's polynomial stands for}, where a file has another function
+    functions: dict[str, Function] = field(default_factory=dict)
+    #: joints that are the coordinates of an OpenSim file, from the ground outwards
+    coordinates: list[str] = field(default_factory=list)
     #: that the file asks for [m/s^2], or nothing
     gravity: tuple[float, float, float] | None = None

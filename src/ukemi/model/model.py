@@ -13,7 +13,7 @@ from ukemi import _core
 from ukemi.errors import InvalidInputError, ModelError, UnknownNameError
 from ukemi.model.across import JointLimit, JointSpring
 from ukemi.model.arrays import Array
-from ukemi.model.description import WORLD, Coupling, Description, Landmark, LinkDescription, LoopClosure
+from ukemi.model.description import WORLD, Coupling, Description, Function, Landmark, LinkDescription, LoopClosure
 from ukemi.model.inertia import MassProperties
 from ukemi.model.joints import Joint, Spherical
 from ukemi.model.kinds import of_kind
@@ -76,6 +76,9 @@ class Model:
             World they act.
         springs, joint_limits: springs across joints, and limits that depend on several coordinates.
         defaults: {joint: coordinate} that its file (OpenSim) gives where a motion says nothing; zero for all others.
+        functions: {joint that follows: function of its leader} where a polynomial of ``couplings`` stands for another
+            (splines of OpenSim).
+        coordinates: joints that are coordinates of an OpenSim file; its other joints follow these.
         gravity: that its file asks for (MJCF, OpenSim) [m/s^2], for `World(gravity=...)` and the calls; else None.
     """
 
@@ -93,6 +96,8 @@ class Model:
         self.loops: tuple[LoopClosure, ...] = tuple(description.loops)
         self.couplings: tuple[Coupling, ...] = tuple(description.couplings)
         self.defaults: Mapping[str, float] = MappingProxyType(dict(description.defaults))
+        self.functions: Mapping[str, Function] = MappingProxyType(dict(description.functions))
+        self.coordinates: tuple[str, ...] = tuple(description.coordinates)
         self.gravity = description.gravity
         self._index = index
         self._joint_index = {name: i for i, name in enumerate(self.joint_names)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 import re
 import warnings
@@ -11,12 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.model.readers.osim_texts import ALL, KNEE, ZERO, Joint, line, osim, transform
+from tests.model.readers.osim_texts import ALL, KNEE, ZERO, Joint, line, osim, spline, transform
 from tests.model.readers.urdf_texts import written
 
 import ukemi as uk
+from ukemi.dynamics.coupled import coupled_coordinates, coupled_inverse_dynamics, followed
 from ukemi.model.readers.diagnostics import Diagnostics
 from ukemi.model.readers.osim_functions import read_function
+from ukemi.model.readers.osim_parts import read_parts
 from ukemi.model.readers.xmltree import read_xml
 
 #: x forward, y up, z right to x forward, y left, z up.
@@ -37,7 +40,7 @@ FIRST_ROWS = {
 SHANK = (0.5864758846217111, -0.10900748635423553, -0.0028109568244645833)
 CENTRE = (-0.437415554317763, -0.7482199049622492, -0.13421823664596547)
 #: What the warning says of the polynomial in place of the spline of `KNEE`.
-OFF = 0.0043
+OFF = 0.0045
 NAMES = [name for joint in ALL for name in joint.coordinates]
 
 
@@ -50,10 +53,7 @@ def filled(model: uk.Model, values: dict[str, float]) -> np.ndarray:
     q = model.neutral()
     for name, x in values.items():
         q[model.joint(name).q] = x
-    for c in model.couplings:
-        x = 0.0 if c.master is None else q[model.joint(c.master).q.start]
-        q[model.joint(c.joint).q] = np.polynomial.polynomial.polyval(x, [c.offset, c.multiplier, *c.higher])
-    return q
+    return coupled_coordinates(model, q, given=values)
 
 
 @pytest.mark.filterwarnings("ignore::ukemi.UkemiWarning")
@@ -66,8 +66,8 @@ def test_every_joint_stands_where_opensim_puts_it(dialect: int, tmp_path: Path) 
         np.testing.assert_allclose(X[model.link_index(name), :3, 3], TURN @ place, atol=1e-14)
     for name, row in FIRST_ROWS.items():  # the world's x axis is the ground's
         np.testing.assert_allclose(X[model.link_index(name), 0, :3], row, atol=1e-14)
-    assert np.abs(X[model.link_index("shank"), :3, 3] - TURN @ SHANK).max() < OFF
-    assert np.abs(uk.center_of_mass(model, q) - TURN @ CENTRE).max() < OFF / len(ALL)
+    np.testing.assert_allclose(X[model.link_index("shank"), :3, 3], TURN @ SHANK, atol=1e-14)
+    np.testing.assert_allclose(uk.center_of_mass(model, q), TURN @ CENTRE, atol=1e-14)
     assert model.mass == pytest.approx(1.5 * len(ALL))
 
 
@@ -193,6 +193,106 @@ def test_real_models_weigh_what_they_weigh(shared: Path) -> None:
         assert world.mobility().dof == coordinates - locked
 
 
+@pytest.mark.filterwarnings("ignore::ukemi.UkemiWarning")
+def test_every_real_model_loads_and_its_followers_go_exactly_where_the_file_says(shared: Path) -> None:
+    files = sorted(shared.rglob("*.osim"))
+    assert len(files) > 8
+    for file in files:
+        model = uk.load(file)
+        osim_parts = read_parts(read_xml(file), Diagnostics(file))
+        assert set(model.coordinates) == set(osim_parts.coordinates), file
+        q = coupled_coordinates(model, model.random(np.random.default_rng(3))[0])
+        for joint in osim_parts.joints:
+            for axis in joint.axes:
+                name = f"{joint.name}/{axis.name}"
+                if name in model.joint_names and axis.coordinate is not None:
+                    x = q[model.joint(axis.coordinate).q.start]
+                    assert q[model.joint(name).q.start] == pytest.approx(float(axis.function(x)), abs=1e-12)
+
+
+#: A patella that turns and slides along splines of a coordinate of its own, which is no angle and no distance.
+PATELLA = transform(
+    ("", "1 0 0", ZERO),
+    ("", "0 1 0", ZERO),
+    ("beta", "0 0 1", spline("0 0.5 1 1.5 2.1", "0 -0.35 -0.8 -1.1 -1.5")),
+    ("beta", "1 0 0", spline("0 0.5 1 1.5 2.1", "0.052 0.049 0.031 0.007 -0.018")),
+    ("beta", "0 1 0", spline("0 0.5 1 1.5 2.1", "0.003 -0.018 -0.026 -0.027 -0.023")),
+    ("", "0 0 1", ZERO),
+)
+LEG = [
+    Joint("PinJoint", "femur", coordinates=("hip",)),
+    Joint("PinJoint", "tibia", "femur", ("knee",), ("0 -0.4 0", "0 0 0")),
+    Joint("CustomJoint", "patella", "femur", ("beta",), ("0 -0.4 0", "0 0 0"), transform=PATELLA, mass=0.09),
+]
+CAP = (
+    '<ConstraintSet><objects><CoordinateCouplerConstraint name="cap"><isEnforced>true</isEnforced>'
+    f"<coupled_coordinates_function>{line()}</coupled_coordinates_function>"
+    "<independent_coordinate_names>knee</independent_coordinate_names>"
+    "<dependent_coordinate_name>beta</dependent_coordinate_name></CoordinateCouplerConstraint></objects></ConstraintSet>"
+)
+#: InverseDynamicsSolver of OpenSim 4.6 (2026-06-22) on the femur and the patella alone, hip and beta at 0.3, 0.7 rad
+#: with rates 1, 2 and accelerations 0.5, -3; and the patella's place on the ground.
+PATELLA_TORQUES = (0.9711013217619733, -0.09128147632089373)
+PATELLA_PLACE = (0.1659872672629718, -0.3907880279252328, 0.0)
+
+
+@pytest.mark.filterwarnings("ignore:.*functions that are not straight")
+def test_a_coordinate_that_is_no_angle_carries_its_body_as_in_opensim(tmp_path: Path) -> None:
+    model = small(tmp_path, [LEG[0], LEG[2]])
+    assert model.coordinates == ("hip", "beta")
+    at = [model.joint(name).v.start for name in model.coordinates]
+    q, v, a = np.zeros((3, model.nv))
+    q[at], v[at], a[at] = (0.3, 0.7), (1.0, 2.0), (0.5, -3.0)
+    tau = coupled_inverse_dynamics(model, q, v, a, gravity=model.gravity)
+    np.testing.assert_allclose(tau[at], PATELLA_TORQUES, atol=1e-5)  # the carrier's own 1e-6 kg is in it
+    X = uk.link_poses(model, coupled_coordinates(model, q))
+    np.testing.assert_allclose(X[model.link_index("patella"), :3, 3], TURN @ PATELLA_PLACE, atol=1e-14)
+
+
+@pytest.mark.filterwarnings("ignore:.*functions that are not straight")
+def test_a_patella_goes_with_the_knee_in_a_world(tmp_path: Path) -> None:
+    model = small(tmp_path, LEG, extra=CAP)
+    world = uk.World(gravity=model.gravity)
+    leg = world.add(model)
+    assert world.mobility().dof == 2
+    knee, beta = (leg.model.joint(name).q.start for name in ("knee", "beta"))
+    simulation = uk.Simulation(world)
+    simulation.run(0.2)
+    assert abs(leg.q[knee]) > 0.05
+    assert leg.q[beta] == pytest.approx(leg.q[knee], abs=1e-6)
+
+
+def test_inertia_that_no_body_can_have_is_kept_and_said(tmp_path: Path) -> None:
+    toes = replace(ONE, inertia="0.0001 0.0002 0.001 0 0 0")
+    with pytest.warns(uk.UkemiWarning, match=r"osim:\d+: inertia that no body can have is kept as it is: a"):
+        model = small(tmp_path, [toes])
+    np.testing.assert_array_equal(model.link("a").mass_properties.inertia, np.diag((1e-4, 2e-4, 1e-3)))
+    arm = np.sum(np.array((0.02, -0.1)) ** 2)
+    assert uk.mass_matrix(model, [0.0])[0, 0] == pytest.approx(1e-3 + 1.5 * arm)
+
+
+def test_models_with_splines_survive_pickling(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = small(tmp_path, ALL)
+    back = pickle.loads(pickle.dumps(model))
+    q, v = model.random(np.random.default_rng(4))
+    torques = (coupled_inverse_dynamics(m, q, v, v) for m in (back, model))
+    np.testing.assert_allclose(*torques, atol=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore:.*functions that are not straight")
+def test_rates_of_followers_are_the_derivatives_of_where_they_stand(tmp_path: Path) -> None:
+    model = small(tmp_path, ALL)
+    x, h = np.linspace(-2.3, 2.3, 37), 1e-4
+    for coupling in model.couplings:
+        before, here, after = (followed(model, coupling, x + d) for d in (-h, 0, h))
+        np.testing.assert_allclose(followed(model, coupling, x, 1), (after - before) / (2 * h), atol=1e-6)
+        bend = (after - 2 * here + before) / h**2
+        smooth = np.abs(x[:, None] - (-2, -1, -0.4, 0.3, 1, 2)).min(axis=1) > h
+        np.testing.assert_allclose(followed(model, coupling, x, 2)[smooth], bend[smooth], atol=1e-6)
+
+
 ONE = Joint("PinJoint", "a", coordinates=("one",))
 AXES = [("knee", "0 0 1", line()), *[("", "1 0 0", ZERO)] * 5]
 BROKEN = {
@@ -208,7 +308,6 @@ BROKEN = {
     "mass": (osim([replace(ONE, mass=-1.0)]), r"body 'a': mass -1 kg: expected a positive mass"),
     "mass text": (osim([ONE]).replace("<mass>1.5", "<mass>heavy"), r"<mass>: expected numbers, got 'heavy'"),
     "mass nan": (osim([ONE]).replace("<mass>1.5", "<mass>nan"), r"<mass>: expected finite numbers"),
-    "inertia": (osim([replace(ONE, inertia="1 1 3 0 0 0")]), r"body 'a': .*triangle inequality"),
     "inertia count": (osim([replace(ONE, inertia="1 1 1")]), r"<inertia>: expected 6 numbers, got 3"),
     "no transform": (osim([replace(ONE, kind="CustomJoint")]), r"expected a <SpatialTransform>"),
     "five axes": (
@@ -240,19 +339,6 @@ BROKEN = {
             ]
         ),
         r"functions of several coordinates are not read",
-    ),
-    "no straight axis": (
-        osim(
-            [
-                Joint(
-                    "CustomJoint",
-                    "a",
-                    coordinates=("knee",),
-                    transform=transform(("knee", "0 0 1", line(0.5)), *AXES[1:]),
-                )
-            ]
-        ),
-        r"coordinate 'knee' is used only through functions other than q or -q",
     ),
     "zero axis": (
         osim(
@@ -331,4 +417,4 @@ def test_what_is_left_out_is_gathered_by_kind(tmp_path: Path) -> None:
 
     read_osim(read_xml(path), notes)
     (message,) = notes.messages()
-    assert "shank_joint/translation1 of knee, off by at most 0.0043" in message
+    assert f"shank_joint/translation1 of knee, off by at most {OFF}" in message

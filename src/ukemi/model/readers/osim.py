@@ -4,9 +4,11 @@ Read: bodies with mass, centre and inertia; joints Pin, Slider, Weld, Universal,
 with their coordinates (ranges where clamped), one revolute or prismatic joint for each, of its name, so that columns of
 a .mot file are joints; markers as landmarks; spheres of the contact geometry. y up becomes z up: the world is turned,
 bodies keep their axes. Locked coordinates, coordinate couplers, and axes that follow another axis' coordinate (the
-knee's shift along a spline) become couplings: exact where they are straight, else polynomials of degree 4 that say how
-far off they are.
-Warned about: muscles and other forces, other constraints, other contact geometry.
+knee's shift along a spline) become couplings: polynomials of degree 4 for a World, which say how far off they are, and
+the functions themselves beside them (`Model.functions`). A coordinate that is itself no angle or distance of its joint
+(the patella's) is a joint of a link without mass, which the axes follow.
+Warned about: muscles and other forces, other constraints, other contact geometry, inertia that no body can have, which
+is kept as OpenSim keeps it.
 Refused: other joints, functions of several coordinates, loops of bodies.
 """
 
@@ -16,7 +18,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ukemi.errors import InvalidInputError
+from ukemi.errors import InvalidInputError, ModelError
+from ukemi.model.arrays import Array
 from ukemi.model.description import WORLD, Coupling, Description, Landmark, LinkDescription
 from ukemi.model.inertia import MassProperties
 from ukemi.model.joints import Fixed, Joint, Prismatic, Revolute
@@ -35,6 +38,8 @@ WIDEST = (-np.pi, np.pi)
 POWERS = 4
 #: Less than this is rounding [m, rad].
 EXACT = 1e-9
+#: Inertia of a coordinate that moves no body itself [kg]: its equation of motion needs some; far less than a body's.
+CARRIER = 1e-6
 
 
 def read_osim(root: Element, diagnostics: Diagnostics, base: Joint | None = None) -> Description:
@@ -45,6 +50,8 @@ def read_osim(root: Element, diagnostics: Diagnostics, base: Joint | None = None
         InvalidInputError: a base for a model with several bodies on the ground.
     """
     osim = read_parts(root, diagnostics)
+    for name in osim.bodies:
+        _check(osim, name, diagnostics)
     description = Description(osim.name)
     maker = _Links(osim, diagnostics)
     grounded = [joint for joint in osim.joints if joint.parent == GROUND]
@@ -58,13 +65,25 @@ def read_osim(root: Element, diagnostics: Diagnostics, base: Joint | None = None
     description.couplings += maker.couplings
     made = {link.joint_name for link in description.links if link.joint.nq == 1}
     description.defaults |= {c.name: c.default for c in osim.coordinates.values() if c.default and c.name in made}
+    description.coordinates = [name for name in osim.coordinates if name in made]
     for follower, function, leader in osim.couplers:
         description.couplings.append(maker.coupling(follower, function, osim.coordinates[leader]))
+    description.functions |= maker.functions
     x, y, z = floats(osim.element, "gravity", 3, (0.0, -9.80665, 0.0))
     description.gravity = (float(x), float(-z), float(y))
     for name, (body, at) in osim.markers.items():
         description.landmarks[name] = Landmark(body, at)
     return description
+
+
+def _check(osim: Osim, name: str, diagnostics: Diagnostics) -> None:
+    """Warns of inertia that no body can have: published models have some, and OpenSim takes it."""
+    try:
+        osim.bodies[name].checked()
+    except ModelError as error:
+        if osim.bodies[name].mass < 0:
+            raise osim.elements[name].error(f"body {name!r}: {error}") from error
+        diagnostics.warn("inertia that no body can have is kept as it is", osim.elements[name], name)
 
 
 class _Links:
@@ -73,6 +92,7 @@ class _Links:
     def __init__(self, osim: Osim, diagnostics: Diagnostics) -> None:
         self.osim, self.diagnostics = osim, diagnostics
         self.couplings: list[Coupling] = []
+        self.functions: dict[str, Function] = {}
         self.links_taken, self.joints_taken = set(osim.bodies), set(osim.coordinates)
 
     def links(self, joint: OsimJoint) -> Iterator[LinkDescription]:
@@ -91,17 +111,9 @@ class _Links:
             if leads[axis.coordinate] is axis:
                 assert axis.function.line is not None
                 slope, intercept = axis.function.line
-                with located(joint.element, f"coordinate {coordinate.name!r}"):
-                    limits = coordinate.range if coordinate.clamped else None
-                    moving.append(
-                        (
-                            at @ _motion(axis, intercept),
-                            kind(np.sign(slope) * axis.along, limits=limits),
-                            coordinate.name,
-                        )
-                    )
-                if coordinate.locked:
-                    self.couplings.append(Coupling(coordinate.name, None, 0.0, coordinate.default))
+                along = np.sign(slope) * axis.along
+                moved = at @ _motion(axis, intercept)
+                moving.append((moved, self._joint(joint, kind, along, coordinate), coordinate.name))
             else:
                 name = unused(f"{joint.name}/{axis.name}", self.joints_taken)
                 moving.append((at, kind(axis.along), name))
@@ -109,6 +121,11 @@ class _Links:
             at = Pose()
         at = at @ joint.X_CM.inverse()
         parent = WORLD if joint.parent == GROUND else joint.parent
+        for name, lead in leads.items():
+            if lead is None:
+                link = unused(name, self.links_taken)
+                carrier = self._joint(joint, Prismatic, np.eye(3)[0], own[name], CARRIER)
+                yield LinkDescription(link, parent, carrier, name, Pose(), MassProperties.none())
         body = (self.osim.bodies[joint.child], tuple(self.osim.shapes.get(joint.child, ())))
         for k, (frame, kind_of_joint, name) in enumerate(moving):
             if k == len(moving) - 1 and at.is_identity:
@@ -129,31 +146,38 @@ class _Links:
         body = (self.osim.bodies[joint.child], tuple(self.osim.shapes.get(joint.child, ())))
         yield LinkDescription(joint.child, link, Fixed(), fixed, Z_UP, *body)
 
-    def _leading(self, joint: OsimJoint, coordinate: str) -> Axis:
-        """The axis whose angle or distance the coordinate is."""
-        using = [axis for axis in joint.axes if axis.coordinate == coordinate]
-        for axis in using:
-            if axis.unit_slope:
-                return axis
-        how = "by no axis" if not using else "only through functions other than q or -q plus a constant"
-        raise joint.element.error(f"joint {joint.name!r}: coordinate {coordinate!r} is used {how}: that is not read")
+    def _joint(
+        self, joint: OsimJoint, kind: type[Revolute | Prismatic], along: Array, of: Coordinate, armature: float = 0.0
+    ) -> Joint:
+        """The joint of a coordinate, within its range where it is clamped, held where it is locked."""
+        if of.locked:
+            self.couplings.append(Coupling(of.name, None, 0.0, of.default))
+        with located(joint.element, f"coordinate {of.name!r}"):
+            return kind(along, limits=of.range if of.clamped else None, armature=armature)
+
+    def _leading(self, joint: OsimJoint, coordinate: str) -> Axis | None:
+        """The axis whose angle or distance the coordinate is; None: it is used otherwise, or not at all."""
+        using = (axis for axis in joint.axes if axis.coordinate == coordinate)
+        return next((axis for axis in using if axis.unit_slope), None)
 
     def coupling(self, follower: str, function: Function, leader: Coordinate) -> Coupling:
-        """The follower as a polynomial of the leader."""
+        """The follower as a polynomial of the leader, right where the leader is zero, and what it stands for."""
         if function.line is not None:
             return Coupling(follower, leader.name, *function.line)
         lower, upper = _both(leader.range, function.span or WIDEST)
         x = 0.5 * (lower + upper) - 0.5 * (upper - lower) * np.cos(np.linspace(0, np.pi, 201))
-        y = function(x)
-        c = np.polynomial.Polynomial.fit(x, y, POWERS).convert().coef
-        c = np.concatenate([c, np.zeros(POWERS + 1 - len(c))])
-        off = float(np.abs(np.polynomial.polynomial.polyval(x, c) - y).max())
+        y, zero = function(x), float(function(np.zeros(())))
+        powers, scale = np.arange(1, POWERS + 1), np.abs(x).max()
+        c, *_ = np.linalg.lstsq((x[:, None] / scale) ** powers, y - zero, rcond=None)
+        c /= scale**powers
+        off = float(np.abs(np.polynomial.polynomial.polyval(x, [zero, *c]) - y).max())
         if off > EXACT:
+            self.functions[follower] = function
             self.diagnostics.warn(
-                f"functions that are not straight become polynomials of degree {POWERS}",
+                f"functions that are not straight become polynomials of degree {POWERS} in a World",
                 example=f"{follower} of {leader.name}, off by at most {off:.2g}",
             )
-        return Coupling(follower, leader.name, float(c[1]), float(c[0]), tuple(float(k) for k in c[2:]))
+        return Coupling(follower, leader.name, float(c[0]), zero, tuple(float(k) for k in c[1:]))
 
 
 def _both(range_: tuple[float, float] | None, span: tuple[float, float]) -> tuple[float, float]:

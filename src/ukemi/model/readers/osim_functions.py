@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.interpolate import PPoly
 
 from ukemi.model.arrays import Array
 from ukemi.model.readers.osim_text import floats, number
 from ukemi.model.readers.xmltree import Element
 
-SPLINES = ("SimmSpline", "NaturalCubicSpline")
+#: Also as OpenSim 1 wrote them.
+SPLINES = ("SimmSpline", "NaturalCubicSpline", "natCubicSpline")
 KINDS = ("Constant", "LinearFunction", "PolynomialFunction", "PiecewiseLinearFunction", *SPLINES, "MultiplierFunction")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Function:
-    """A function of arrays; ``line``: (slope, intercept) if it is a straight one; ``span``: between its first and last
-    knot, if it has any."""
+    """A function of arrays, with its derivatives; ``pieces``: a polynomial in each stretch, the outermost go on for
+    ever; ``span``: between its first and last knot, if it has any."""
 
-    values: Callable[[Array], Array]
-    line: tuple[float, float] | None = None
+    pieces: PPoly
     span: tuple[float, float] | None = None
 
     @classmethod
-    def straight(cls, slope: float, intercept: float) -> Function:
-        return cls(lambda x: slope * np.asarray(x) + intercept, (slope, intercept))
+    def polynomial(cls, coefficients: Array) -> Function:
+        """Of coefficients, the highest power first."""
+        return cls(PPoly(np.array(coefficients, dtype=np.float64)[:, None], np.array([0.0, 1.0])))
 
-    def __call__(self, x: Array) -> Array:
-        return self.values(x)
+    @classmethod
+    def straight(cls, slope: float, intercept: float) -> Function:
+        return cls.polynomial(np.array((slope, intercept)))
+
+    @property
+    def line(self) -> tuple[float, float] | None:
+        """(slope, intercept) if it is a straight one."""
+        c = self.pieces.c
+        return (float(c[0, 0]), float(c[1, 0])) if c.shape == (2, 1) else None
+
+    def __call__(self, x: Array, order: int = 0) -> Array:
+        """Its values at x, or its derivative of this order there."""
+        values: Array = self.pieces(np.asarray(x, dtype=np.float64), order)
+        return values
 
     def times(self, factor: float) -> Function:
-        if self.line is not None:
-            return Function.straight(factor * self.line[0], factor * self.line[1])
-        return Function(lambda x: factor * self.values(x), span=self.span)
+        return Function(PPoly(factor * self.pieces.c, self.pieces.x), self.span)
 
 
 def read_function(parent: Element) -> Function | None:
@@ -61,9 +72,7 @@ def _read(element: Element) -> Function:
         return Function.straight(float(slope), float(intercept))
     if element.tag == "PolynomialFunction":
         coefficients = floats(element, "coefficients")
-        if len(coefficients) <= 2:
-            return Function.straight(*(float(c) for c in (0.0, *coefficients)[-2:]))
-        return Function(lambda x: np.asarray(np.polyval(coefficients, x), dtype=np.float64))
+        return Function.polynomial(np.concatenate([np.zeros(max(0, 2 - len(coefficients))), coefficients]))
     if element.tag == "MultiplierFunction":
         inner = read_function(element)
         if inner is None:
@@ -74,8 +83,7 @@ def _read(element: Element) -> Function:
         raise element.error(f"<{element.tag}>: expected as many y as x, at least two, and x that grow")
     straight = len(x) == 2 or element.tag == "PiecewiseLinearFunction"
     bends = np.zeros(len(x)) if straight else _bends(x, y)
-    span = (float(x[0]), float(x[-1]))
-    return Function(lambda at: _pieces(np.asarray(at, dtype=np.float64), x, y, bends), span=span)
+    return Function(_pieces(x, y, bends), (float(x[0]), float(x[-1])))
 
 
 def _bends(x: Array, y: Array) -> Array:
@@ -96,14 +104,12 @@ def _bends(x: Array, y: Array) -> Array:
     return np.asarray(np.linalg.solve(A, b), dtype=np.float64)
 
 
-def _pieces(at: Array, x: Array, y: Array, bends: Array) -> Array:
-    """A cubic between each two knots; straight on beyond the ends."""
-    h = np.diff(x)
-    inside = np.clip(at, x[0], x[-1])
-    k = np.clip(np.searchsorted(x, inside, side="right") - 1, 0, len(h) - 1)
-    s, M0, M1 = inside - x[k], bends[k], bends[k + 1]
-    first = (y[k + 1] - y[k]) / h[k] - h[k] * (2 * M0 + M1) / 6
-    cubic = (M1 - M0) / (6 * h[k])
-    slope = first + s * (M0 + 3 * s * cubic)
-    value: Array = y[k] + s * (first + s * (0.5 * M0 + s * cubic)) + (at - inside) * slope
-    return value
+def _pieces(x: Array, y: Array, bends: Array) -> PPoly:
+    """A cubic between each two knots, from its second derivatives there; straight on beyond the ends."""
+    h, M = np.diff(x), bends
+    slopes = np.diff(y) / h - h * (2 * M[:-1] + M[1:]) / 6
+    cubics = np.stack([np.diff(M) / (6 * h), 0.5 * M[:-1], slopes, y[:-1]])
+    last = slopes[-1] + h[-1] * (M[-2] + M[-1]) / 2
+    before, after = (0, 0, slopes[0], y[0] - slopes[0]), (0, 0, last, y[-1])
+    c = np.column_stack([before, cubics, after])
+    return PPoly(c, np.concatenate([[x[0] - 1], x, [x[-1] + 1]]))  # one wide: the outermost pieces go on

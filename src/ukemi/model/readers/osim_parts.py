@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ukemi.errors import UnknownNameError
-from ukemi.model.arrays import Array, direction
+from ukemi.model.arrays import Array, direction, frozen
 from ukemi.model.inertia import MassProperties
 from ukemi.model.pose import Pose
 from ukemi.model.readers.diagnostics import Diagnostics, located
@@ -95,7 +95,10 @@ class Osim:
 
     name: str
     element: Element
+    #: as the file has them, checked or not
     bodies: dict[str, MassProperties] = field(default_factory=dict)
+    #: of the bodies
+    elements: dict[str, Element] = field(default_factory=dict)
     joints: list[OsimJoint] = field(default_factory=list)
     markers: dict[str, tuple[str, Pose]] = field(default_factory=dict)
     shapes: dict[str, list[Shape]] = field(default_factory=dict)
@@ -117,17 +120,17 @@ def read_parts(root: Element, diagnostics: Diagnostics) -> Osim:
     if model is None:
         raise root.error("<OpenSimDocument>: expected a <Model>")
     osim = Osim(model.attributes.get("name") or root.path.stem, model)
-    elements: dict[str, Element] = {}
+    elements = osim.elements
     for body in _objects(model, "BodySet"):
         name = body.text("name")
         if name in elements:
             raise body.error(f"body {name!r}: the name is taken by line {elements[name].line}")
         elements[name] = body
         if name != GROUND:
-            osim.bodies[name] = _mass_properties(body, name)
+            osim.bodies[name] = _mass_properties(body)
     joints = [_joint(e, None) for e in _objects(model, "JointSet")]
     joints += [_joint(e, name) for name, body in elements.items() for e in _old_joint(body)]
-    osim.joints = _ordered(osim, elements, joints)
+    osim.joints = _ordered(osim, joints)
     for marker in _objects(model, "MarkerSet"):
         body_name = _last(word_of(marker, "socket_parent_frame", "socket_parent_frame_connectee_name", "body"))
         if body_name in osim.bodies:
@@ -153,14 +156,14 @@ def _last(path: str) -> str:
     return path.rpartition("/")[2]
 
 
-def _mass_properties(body: Element, name: str) -> MassProperties:
+def _mass_properties(body: Element) -> MassProperties:
+    """As they are: a motion that is read with its model does not need them."""
     if body.one("inertia") is not None:
         xx, yy, zz, xy, xz, yz = floats(body, "inertia", 6)
     else:  # OpenSim 3
         xx, yy, zz, xy, xz, yz = (number(body, f"inertia_{k}", 0.0) for k in ("xx", "yy", "zz", "xy", "xz", "yz"))
-    tensor = ((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))
-    with located(body, f"body {name!r}"):
-        return MassProperties.of(number(body, "mass", 0.0), floats(body, "mass_center", 3, (0.0, 0.0, 0.0)), tensor)
+    tensor = frozen(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
+    return MassProperties(number(body, "mass", 0.0), frozen(floats(body, "mass_center", 3, (0.0, 0.0, 0.0))), tensor)
 
 
 def _old_joint(body: Element) -> list[Element]:
@@ -170,8 +173,15 @@ def _old_joint(body: Element) -> list[Element]:
 
 
 def _joint(element: Element, child: str | None) -> OsimJoint:
-    name = element.text("name")
-    if child is None:
+    name = element.text("name") if child is None else element.attributes.get("name", "").strip() or f"{child}_joint"
+    connectors = element.one("connectors")
+    if connectors is not None:  # files of OpenSim 4 before its release
+        bodies = {c.attributes.get("name", ""): _last(word_of(c, "connectee_name")) for c in connectors.children}
+        ends = [
+            (bodies.get(f"{side}_body", ""), pose_of(element, f"location_in_{side}", f"orientation_in_{side}"))
+            for side in ("parent", "child")
+        ]
+    elif child is None:
         frames = element.one("frames")
         owned = {frame.text("name"): frame for frame in (frames.children if frames else ())}
         ends = [
@@ -259,7 +269,7 @@ def _custom_axes(joint: Element, name: str, coordinates: set[str]) -> tuple[Axis
     return tuple(axes)
 
 
-def _ordered(osim: Osim, elements: Mapping[str, Element], joints: list[OsimJoint]) -> list[OsimJoint]:
+def _ordered(osim: Osim, joints: list[OsimJoint]) -> list[OsimJoint]:
     """Joints from the ground outwards; every body hangs on one."""
     by_child: dict[str, OsimJoint] = {}
     seen: dict[str, str] = {}
@@ -280,7 +290,7 @@ def _ordered(osim: Osim, elements: Mapping[str, Element], joints: list[OsimJoint
             seen[coordinate.name] = joint.name
     for name in osim.bodies:
         if name not in by_child:
-            raise elements[name].error(f"body {name!r} hangs on no joint")
+            raise osim.elements[name].error(f"body {name!r} hangs on no joint")
     if not osim.bodies:
         raise osim.element.error("a model without bodies")
     ordered: list[OsimJoint] = []
