@@ -28,6 +28,7 @@ ROOMS = [
     "contact",
     "sim",
     "dynamics_filter",
+    "forces",
     "report",
     "viewer",
     "cli",

@@ -17,6 +17,7 @@ from ukemi.model.model import Model
 from ukemi.motion.clip import Clip
 from ukemi.motion.figure import ClipFigure
 from ukemi.motion.ground_forces import GroundForces
+from ukemi.motion.pressure import gathered
 
 #: Below this share of body weight a foot has no centre of pressure.
 UNLOADED = 0.01
@@ -84,16 +85,7 @@ class FilterResult:
         mine = {name: np.array([g == name for g in self.point_groups]) for name in names}
         feet = {name for name in names if name.endswith("foot")} or set(names[:2])
         names = [n for n in names if n in feet or self.force[:, mine[n], 2].sum(axis=1).max(initial=0.0) > least]
-        shape = (len(self), len(names), 3)
-        force, cop, moment = np.zeros(shape), np.zeros(shape), np.zeros(shape)
-        for g, name in enumerate(names):
-            f, p = self.force[:, mine[name]], self.place[:, mine[name]]
-            force[:, g] = f.sum(axis=1)
-            loaded = force[:, g, 2] > least
-            share = f[loaded][..., 2:] / force[loaded, g, 2][:, None, None]
-            cop[loaded, g] = (share * p[loaded]).sum(axis=1)
-            moment[loaded, g] = np.cross(p[loaded] - cop[loaded, g][:, None], f[loaded]).sum(axis=1)
-        return GroundForces(self.time, tuple(names), force, cop, moment)
+        return gathered(self.time, names, self.point_groups, self.force, self.place, least)
 
     @property
     def cop(self) -> Array:

@@ -189,13 +189,6 @@ class WindowCost:
         points = self.problem.points
         return points.places(q, np.broadcast_to(np.array((0.0, 0.0, 1.0)), (len(q), len(points), 3)))
 
-    def _lines(self, q: Array, point: Array, normals: Array) -> Array:
-        """From each point to its limb's base, one long along the normal; along the normal for the trunk."""
-        toward = self.problem.points.bases(q) - point
-        rise = (toward * normals).sum(-1, keepdims=True)
-        steep = np.nan_to_num(rise) > 0.3 * np.linalg.norm(np.nan_to_num(toward), axis=-1, keepdims=True)
-        return np.where(steep, np.nan_to_num(toward) / np.where(steep, rise, 1.0), normals)
-
     def _depth_weights(self, above: Array) -> Array:
         """(n, np): of points below the ground, by squared depth."""
         p, s = self.problem, self.problem.settings

@@ -17,6 +17,8 @@ from ukemi.motion.soles import Sole
 
 #: Points of one link nearer to each other than this are one [l].
 SAME = 0.02
+#: Sine of the angle above the ground below which a limb lies rather than stands.
+STEEP = 0.3
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,13 @@ class ContactPoints:
         """(n, np, 3): where each point's limb begins, in the world; for the trunk NaN."""
         X = link_poses(self.model, q)[:, :, :3, 3]
         return np.where((self.base >= 0)[:, None], X[:, self.base], np.nan)
+
+    def lines(self, q: Array, place: Array, normals: Array) -> Array:
+        """(n, np, 3): from each point to its limb's base, one long along the normal; along the normal for the trunk."""
+        toward = np.nan_to_num(self.bases(q) - place)
+        rise = (toward * normals).sum(-1, keepdims=True)
+        steep = rise > STEEP * np.linalg.norm(toward, axis=-1, keepdims=True)
+        return np.where(steep, toward / np.where(steep, rise, 1.0), normals)
 
 
 def contact_points(

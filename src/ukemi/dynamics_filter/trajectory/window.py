@@ -78,7 +78,7 @@ class Window(WindowSteps):
         q, v, a = p.reference.at(p.times[s])
         _, point, velocity, _ = p.core.kinematics(q, v, a, self._places(q))
         above, normals = p.ground.look(point)
-        self.lines = self._lines(q, point, normals)
+        self.lines = p.points.lines(q, point, normals)
         unlikely = p.unlikelihood(above, velocity, s)
         self.cost = np.where(unlikely < 2 * DEAREST, p.settings.force * np.exp(np.minimum(unlikely, DEAREST)), -1.0)
         low, high = p.settings.consistency
