@@ -120,8 +120,9 @@ def trial(
             "bodies": bodies,
             "runs": runs,
         }
-        command = [os.environ.get("OPENSIM_PYTHON", sys.executable), __file__, "--job", json.dumps(job)]
-        done = subprocess.run(command, capture_output=True, text=True)
+        python = Path(os.environ.get("OPENSIM_PYTHON", sys.executable)).absolute()
+        command = [str(python), str(Path(__file__).resolve()), "--job", json.dumps(job)]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=folder)  # OpenSim leaves a log
         for (name, (states, ours, _)), (*_, results) in zip(wanted.items(), runs, strict=True):
             if not Path(results).exists():
                 raise SystemExit(f"{motion}: OpenSim gave nothing:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
