@@ -61,15 +61,19 @@ class ForceEstimate:
     residual: Array
 
 
-def estimate_forces(
-    placed: PlacedClip, settings: ForceSettings = STANDARD, cutoff: float | None = None
-) -> ForceEstimate:
+def cutoff_of(placed: PlacedClip, cutoff: float | None = None, settings: ForceSettings = STANDARD) -> float:
+    """At which frequency a motion is smoothed [Hz]."""
+    leg = leg_length(placed.figure.model, placed.figure.soles)
+    return settings.cutoff * float(np.sqrt(GRAVITY / leg)) if cutoff is None else cutoff
+
+
+def estimate(placed: PlacedClip, settings: ForceSettings = STANDARD, cutoff: float | None = None) -> ForceEstimate:
     """Forces that explain a clip on its ground without changing it; cutoff: of its smoothing [Hz]."""
     model, s = placed.figure.model, settings
     leg = leg_length(model, placed.figure.soles)
     tau = float(np.sqrt(leg / GRAVITY))
     fps = placed.clip.fps
-    motion = trajectory(model, placed.q, fps, max(1 / fps, STEP * tau), s.cutoff / tau if cutoff is None else cutoff)
+    motion = trajectory(model, placed.q, fps, max(1 / fps, STEP * tau), cutoff_of(placed, cutoff, s))
     points = bearing_points(placed, s.rows, leg)
     unit, arm = model.mass * GRAVITY, leg / 3
     core = _core.Trajectory(tree_of(model), points.links.tolist(), np.array((0, 0, -GRAVITY)), unit, unit * arm)

@@ -7,14 +7,13 @@ the distal one, and the one perpendicular to both.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ukemi.dynamics.inverse import inverse_dynamics
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.forces.agreement import resampled
 from ukemi.forces.estimate import ForceEstimate
+from ukemi.forces.inverse import JointMoments
 from ukemi.model.arrays import Array
 from ukemi.motion.body import SIDES
 from ukemi.motion.ground_forces import GroundForces
@@ -28,48 +27,35 @@ JOINTS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class JointMoments:
-    """time (n,) on the file's clock. names such as ``"hip_flexion_r"``; moment (n, names): internal, positive in the
-    direction of its name [N m]. joints such as ``"hip_r"``; power (n, joints) [W]. residual (n, 6): force and moment
-    that the root lacks, in the world's axes, about its origin [N, N m]."""
-
-    time: Array
-    names: tuple[str, ...]
-    moment: Array
-    joints: tuple[str, ...]
-    power: Array
-    residual: Array
-
-    def __getitem__(self, name: str) -> Array:
-        """(n,) one of the moments [N m]."""
-        return self.moment[:, self.names.index(name)]
-
-
 def joint_moments(estimate: ForceEstimate, forces: GroundForces | None = None) -> JointMoments:
-    """Of the motion in an estimate, under its own forces or under others on the same parts, such as those of plates."""
+    """Of the motion in an estimate, under its own forces or under others on the same parts, such as those of plates.
+
+    Names such as ``"hip_flexion_r_moment"``: internal moments, positive in the direction of the name.
+    """
     model = estimate.model
     tau = estimate.tau if forces is None else _torques_under(estimate, forces)
     X = link_poses(model, estimate.q)
-    names, columns, joints, powers = [], [], [], []
+    names, moments, powers = [], [], []
     for side in SIDES:
         for joint, (part, about) in JOINTS.items():
             link = model.link(f"{side}_{part}")
-            moment = np.einsum("nij,nj->ni", X[:, link.index, :3, :3], tau[:, link.v])
-            for (name, sign), axis in zip(about, _axes(estimate, X, joint, side), strict=True):
-                mirrored = -1.0 if side == "left" and name != about[0][0] else 1.0
-                names.append(f"{joint}_{name}_{side[0]}")
-                columns.append(sign * mirrored * (moment * axis).sum(axis=1))
-            joints.append(f"{joint}_{side[0]}")
-            powers.append((tau[:, link.v] * estimate.v[:, link.v]).sum(axis=1))
+            R = X[:, link.index, :3, :3]
+            torque, turn = (np.einsum("nij,nj->ni", R, x[:, link.v]) for x in (tau, estimate.v))
+            axes = np.stack(_axes(estimate, X, joint, side), axis=-1)
+            rates = np.linalg.solve(axes, turn[..., None])[..., 0]  # turn = sum of rates about the axes
+            for k, (name, sign) in enumerate(about):
+                mirrored = -1.0 if side == "left" and k > 0 else 1.0
+                along = (torque * axes[..., k]).sum(axis=1)
+                names.append(f"{joint}_{name}_{side[0]}_moment")
+                moments.append(sign * mirrored * along)
+                powers.append(along * rates[:, k])
     turned = [np.einsum("nij,nj->ni", X[:, 0, :3, :3], tau[:, k : k + 3]) for k in (0, 3)]
     return JointMoments(
         estimate.forces.time,
         tuple(names),
-        np.stack(columns, axis=1),
-        tuple(joints),
-        np.stack(powers, axis=1),
+        np.stack(moments, axis=1),
         np.concatenate(turned, axis=1),
+        np.stack(powers, axis=1),
     )
 
 
