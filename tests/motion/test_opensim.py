@@ -56,6 +56,18 @@ def test_a_clip_moves_as_the_model_does(degrees: bool, tmp_path: Path) -> None:
         np.testing.assert_allclose(turns @ TURN, at[:, :3, :3], atol=1e-12)
 
 
+def test_a_motion_does_not_ask_whether_its_model_has_possible_masses(tmp_path: Path) -> None:
+    path, _ = motion(tmp_path, ALL[:2])
+    wanted = uk.read_motion(path).positions
+    model = tmp_path / "model.osim"
+    text = model.read_text()
+    model.write_text(text.replace("<mass>1.5", "<mass>-1").replace("0.02 0.015 0.018", "0.1 0.2 9"))
+    assert model.read_text() != text
+    with pytest.raises(uk.FileFormatError, match="expected a positive mass"):
+        uk.load(model)
+    np.testing.assert_array_equal(uk.read_motion(path).positions, wanted)
+
+
 @pytest.mark.parametrize(
     ("header", "degrees"),
     [
