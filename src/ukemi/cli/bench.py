@@ -9,6 +9,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from ukemi.cli.bench_forces import bench_forces
 from ukemi.contact.terrain import Ground
 from ukemi.dynamics_filter.clip import filter_motion
 from ukemi.dynamics_filter.quality import Quality
@@ -19,6 +20,7 @@ from ukemi.motion.read import read_motion
 from ukemi.motion.synthesis import walk
 
 app = typer.Typer(name="bench", help="Compute the tables of the documentation again.", no_args_is_help=True)
+app.command("forces")(bench_forces)
 
 COLUMNS: tuple[str, ...] = (
     "clip",
