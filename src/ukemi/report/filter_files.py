@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from dataclasses import replace
 from html import escape
 from pathlib import Path
@@ -15,6 +14,7 @@ from ukemi.motion.ground_forces import write_ground_forces
 from ukemi.motion.read import write_motion
 from ukemi.motion.tables import write_table
 from ukemi.report.filter_plots import plots, side_by_side
+from ukemi.report.html import data_url, plot, write_html
 
 #: OpenSim's guideline for a good result (Hicks et al., J. Biomech. Eng. 137, 2015), beside ours.
 GUIDELINES = {
@@ -33,15 +33,6 @@ CAPTIONS = {
     "Joint torques": "The largest component of either side.",
     "Points of the soles": "Heels and balls: on the floor, or in the air; never below.",
 }
-STYLE = """body{font:16px/1.5 system-ui,sans-serif;max-width:820px;margin:1.5em auto;padding:0 1em;color:#222}
-h1{margin:0}
-h2{font-size:1.1em;margin:1.6em 0 0}p{margin:.2em 0 .5em;color:#666}p.good{color:#2d6a36}p.bad{color:#b3261e}
-p.fair{color:#8a6d1a}
-p.good,p.bad,p.fair{font-weight:600}table{border-collapse:collapse;width:100%;margin:1em 0;font-size:.94em}
-th{font-weight:400;text-align:left}th,td{padding:.3em .9em .3em 0;vertical-align:top;border-bottom:1px solid #e4e4e4}
-td+td,tr:first-child *{color:#777}img{max-width:100%}.plot{overflow-x:auto}.plot img{width:100%;min-width:600px}
-@media(max-width:600px){th,td{display:block;border:0;padding:0}th{margin-top:.6em}td{padding-left:1em}
-tr:first-child{display:none}}"""
 
 
 def write_all(result: FilterResult, folder: str | Path, *, animation: bool = True) -> dict[str, str]:
@@ -116,24 +107,17 @@ def write_report(result: FilterResult, path: str | Path, animation: Path | None 
         ("speed", f"{q.realtime_factor:.1f} times real time", ""),
     ]
     cells = "".join(f"<tr><th>{escape(a)}</th><td>{escape(b)}</td><td>{escape(c)}</td></tr>" for a, b, c in rows)
-    pictures = "".join(
-        f"<h2>{escape(name)}</h2><p>{escape(CAPTIONS[name])}</p>"
-        f"<div class='plot'><img alt='{escape(name)}' src='{_data(png, 'png')}'></div>"
-        for name, png in plots(result).items()
-    )
+    pictures = "".join(plot(name, CAPTIONS[name], png) for name, png in plots(result).items())
     moving = ""
     if animation:
-        moving = f"<img alt='the input beside the filtered motion' src='{_data(animation.read_bytes(), 'gif')}'>"
+        moving = f"<img alt='the input beside the filtered motion' src='{data_url(animation.read_bytes(), 'gif')}'>"
     verdict = f"{q.verdict}: {q.reason}" + (" (stopped by the user)" if result.interrupted else "")
     tone = {"feasible": "good", "supported": "fair"}.get(q.verdict, "bad")
-    page = f"""<!doctype html><html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escape(title)}: filtered</title>
-<style>{STYLE}</style></head><body><h1>{escape(title)}</h1>
+    body = f"""<h1>{escape(title)}</h1>
 <p class="{tone}">{escape(verdict)}</p>{moving}
 <table><tr><th>measure</th><td>this motion</td><td>guideline or remark</td></tr>{cells}</table>
-{pictures}</body></html>"""
-    Path(path).write_text(page, encoding="utf-8")
-    return Path(path)
+{pictures}"""
+    return write_html(path, f"{title}: filtered", body)
 
 
 def _velocity_names(model: Model) -> list[str]:
@@ -153,7 +137,3 @@ def _coordinate_names(model: Model) -> list[str]:
         axes = tuple("xyz"[: link.joint.nq]) if axes is None else axes
         names += [f"{link.joint_name}_{axis}" if link.joint.nq > 1 else link.joint_name for axis in axes]
     return names
-
-
-def _data(content: bytes, kind: str) -> str:
-    return f"data:image/{kind};base64,{b64encode(content).decode()}"

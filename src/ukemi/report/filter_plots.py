@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from ukemi.dynamics_filter.quality import joint_turns
 from ukemi.dynamics_filter.result import FilterResult, plate_force
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
+from ukemi.report.html import plot_png
 from ukemi.report.strip import LEFT, MIDDLE, RIGHT
 
 SIDE_COLOURS = (LEFT, RIGHT, "#3a7d44", "#7b4a9e")
@@ -102,28 +102,8 @@ def plots(result: FilterResult) -> dict[str, bytes]:
         ("Joint torques", torques),
         ("Points of the soles", height),
     ):
-        pictures[title] = _png(draw)
+        pictures[title] = plot_png(draw)
     return pictures
-
-
-def _png(draw: Any) -> bytes:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.2, 2.7), dpi=110, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    draw(axes)
-    if axes.get_legend_handles_labels()[0]:  # above the curves, where it hides none
-        axes.legend(
-            frameon=False, ncols=3, loc="lower right", bbox_to_anchor=(1.0, 0.98), borderaxespad=0, markerscale=4
-        )
-    if not axes.get_xlabel():
-        axes.set_xlabel("time [s]")
-    axes.spines[["top", "right"]].set_visible(False)
-    buffer = BytesIO()
-    figure.savefig(buffer, format="png")
-    return buffer.getvalue()
 
 
 #: An animation is not longer than this [s].
