@@ -14,6 +14,7 @@ import ukemi
 from ukemi.cli.bench import app as bench
 from ukemi.cli.convert import convert
 from ukemi.cli.filter import filter_command
+from ukemi.cli.forces import forces_command
 from ukemi.cli.ik import ik
 from ukemi.cli.info import info
 from ukemi.cli.simulate import simulate
@@ -30,6 +31,7 @@ app = typer.Typer(
 )
 app.command("convert")(convert)
 app.command("filter")(filter_command)
+app.command("forces")(forces_command)
 app.command("ik")(ik)
 app.command("info")(info)
 app.command("simulate")(simulate)

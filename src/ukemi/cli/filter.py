@@ -103,7 +103,7 @@ def filter_command(
     if only not in (None, "feet"):
         raise InvalidInputError(f"--only: expected feet, got {only!r}")
     amount = 0.0 if only == "feet" else strength
-    clip = _window(_opened(file, unit, up, rest_pose, fps, skeleton, static), start, end)
+    clip = window(opened(file, unit, up, rest_pose, fps, skeleton, static), start, end)
     a = np.deg2rad(slope)
     along = (belt or 0.0) * np.array([np.cos(a), 0.0, np.sin(a)])
     ground = Ground(normal=(-np.sin(a), 0.0, np.cos(a)), friction=friction, velocity=along)
@@ -167,7 +167,7 @@ def filter_command(
         raise typer.Exit(INFEASIBLE)
 
 
-def _opened(
+def opened(
     file: Path | None,
     unit: str | None,
     up: str | None,
@@ -176,6 +176,7 @@ def _opened(
     skeleton: Path | None,
     static: Path | None,
 ) -> Clip:
+    """A motion as the options say that it is to be read; without a file a walk of our own."""
     if file is None:
         return walk()
     try:
@@ -185,7 +186,8 @@ def _opened(
     return read_motion(file, unit=size, up=up, rest_pose=rest_pose, fps=fps, skeleton=skeleton, static=static)
 
 
-def _window(clip: Clip, start: float | None, end: float | None) -> Clip:
+def window(clip: Clip, start: float | None, end: float | None) -> Clip:
+    """The frames between two times on the file's clock [s]."""
     first = 0 if start is None else max(round((start - clip.start) * clip.fps), 0)
     last = len(clip) if end is None else min(round((end - clip.start) * clip.fps) + 1, len(clip))
     if last - first < 1:

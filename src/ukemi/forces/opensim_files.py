@@ -34,7 +34,9 @@ def write_loads(forces: GroundForces, bodies: Mapping[str, str], datafile: Path,
     return _write(root, path)
 
 
-def write_id_setup(model: Path, coordinates: Path, loads: Path, times: tuple[float, float], path: Path) -> Path:
+def write_id_setup(
+    model: Path, coordinates: Path, loads: Path, times: tuple[float, float], cutoff: float, path: Path
+) -> Path:
     """Writes a setup of OpenSim's InverseDynamicsTool: `opensim-cmd run-tool id_setup.xml` beside it. Files in its
     folder are named without one; the model keeps its own."""
     root, tool = _document("InverseDynamicsTool", "inverse_dynamics")
@@ -45,7 +47,7 @@ def write_id_setup(model: Path, coordinates: Path, loads: Path, times: tuple[flo
         ("forces_to_exclude", "Muscles"),
         ("external_loads_file", loads.name),
         ("coordinates_file", coordinates.name),
-        ("lowpass_cutoff_frequency_for_coordinates", "6"),
+        ("lowpass_cutoff_frequency_for_coordinates", f"{cutoff:.6g}"),
         ("output_gen_force_file", "id_opensim.sto"),
     ):
         ElementTree.SubElement(tool, tag).text = text

@@ -86,7 +86,7 @@ def score_of(trial: FolderTrial, found: TrialForces, seconds: float) -> Score:
     assert found.measured is not None
     counts = np.interp(found.moments.time, found.measured.time, seen.astype(np.float64)) > 0.99
     differences, peaks = moment_differences(found.moments, measured, counts, found.mass)
-    force, moment = peak_residual(measured)
+    force, moment = peak_residual(measured, found.cutoff)
     anterior, lateral, vertical = (fit.foot[name] for name in COMPONENTS)
     return Score(
         trial.name,

@@ -39,9 +39,10 @@ PLATE_RATE = 250.0
 @dataclass(frozen=True, eq=False)
 class TrialForces:
     """clip: as it came. mass [kg], height [m]: of the person, mass_from where that is known from. estimate: forces and
-    motion. moments: of the legs, by these forces. forward (3,): where the person goes or faces.
+    motion. moments: of the legs, by these forces. forward (3,): where the person goes or faces. belt (3,): velocity of
+    a treadmill's [m/s]. joints: link of the estimate -> joint or body of the clip. cutoff: of the motion [Hz].
 
-    measured: what plates measured, on the feet of the estimate, or None; then smoothed as the motion is for
+    measured: what plates measured, on the feet of the estimate, or None; smoothed at the same cut-off for
     measured_moments. seen (n,): samples of it in which no foot stands beside the plates. agreement: of the two.
     """
 
@@ -53,6 +54,8 @@ class TrialForces:
     moments: JointMoments
     forward: Array
     belt: Array
+    joints: Mapping[str, str]
+    cutoff: float
     measured: GroundForces | None = None
     measured_moments: JointMoments | None = None
     seen: NDArray[np.bool_] | None = None
@@ -71,12 +74,16 @@ class TrialForces:
     @property
     def residual(self) -> tuple[float, float]:
         """Largest force and moment that the root lacks [N, N m]."""
-        return peak_residual(self.moments)
+        return peak_residual(self.moments, self.cutoff)
 
 
-def peak_residual(moments: JointMoments) -> tuple[float, float]:
-    """Largest force [N] and moment [N m] that the root lacks."""
-    force, moment = (float(np.linalg.norm(moments.residual[:, k : k + 3], axis=1).max()) for k in (0, 3))
+def peak_residual(moments: JointMoments, cutoff: float) -> tuple[float, float]:
+    """Largest force [N] and moment [N m] that the root lacks, but for one period of the cut-off [Hz] at either end, where
+    a smoothed motion has no accelerations that one could trust."""
+    time = moments.time
+    inside = (time > time[0] + 1 / cutoff) & (time < time[-1] - 1 / cutoff)
+    rows = moments.residual[inside if inside.any() else slice(None)]
+    force, moment = (float(np.linalg.norm(rows[:, k : k + 3], axis=1).max()) for k in (0, 3))
     return force, moment
 
 
@@ -129,11 +136,13 @@ def estimate_forces(
     trial = TrialForces(
         *(clip, placed.figure.model.mass, mass_from, placed.person.height, found, joint_moments(found)),
         *(_forward(placed), placed.ground.velocity),
+        {link: placed.person.clip.skeleton.names[j] for link, j in placed.person.joints.items()},
+        cutoff_of(placed, cutoff),
     )
-    return trial if measured is None else _beside_plates(trial, measured, cutoff_of(placed, cutoff))
+    return trial if measured is None else _beside_plates(trial, measured)
 
 
-def _beside_plates(trial: TrialForces, measured: GroundForces, cutoff: float) -> TrialForces:
+def _beside_plates(trial: TrialForces, measured: GroundForces) -> TrialForces:
     feet = slice(0, len(measured.names))
     mine = trial.forces
     estimated = GroundForces(
@@ -143,7 +152,7 @@ def _beside_plates(trial: TrialForces, measured: GroundForces, cutoff: float) ->
     return replace(
         trial,
         measured=measured,
-        measured_moments=joint_moments(trial.estimate, smoothed(measured, cutoff)),
+        measured_moments=joint_moments(trial.estimate, smoothed(measured, trial.cutoff)),
         seen=seen,
         agreement=agreement(estimated, measured, trial.mass, forward=trial.forward, valid=seen),
     )
