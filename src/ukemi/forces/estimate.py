@@ -35,8 +35,6 @@ GRAVITY = 9.81
 STEP = 1 / 45
 #: A sole's points stand within this of the floor that was found [l]: feet of captures differ by as much.
 UNEVEN = 0.04
-#: The lower end of a shank is its foot's: nothing bears within this of the ankle [l].
-ANKLE = 0.1
 #: Parts other than feet are written where they bear this much at least [body weights].
 BEARS = 0.05
 
@@ -130,14 +128,8 @@ def bearing_points(placed: PlacedClip, rows: tuple[float, ...], leg: float) -> C
         model, placed.q, placed.clip.fps, None if placed.ground.level else placed.ground.heights, leg / 0.9
     )
     found = contact_points(model, soles, leg, pads)
-    feet = {model.link_index(sole.link): model.link(sole.link) for sole in soles.values()}
-    above = {foot.parent.index: np.asarray(foot.at.position) for foot in feet.values() if foot.parent is not None}
-    kept = np.array(
-        [
-            not (i in feet and s) and not (i in above and np.linalg.norm(c - above[i]) < ANKLE * leg)
-            for s, i, c in zip(found.sole, found.links, found.centres, strict=True)
-        ]
-    )
+    feet = {model.link_index(sole.link) for sole in soles.values()}
+    kept = np.array([not (on and i in feet) for on, i in zip(found.sole, found.links, strict=True)])
     links, centres, base = list(found.links[kept]), list(found.centres[kept]), list(found.base[kept])
     radii, on_sole = list(found.radii[kept]), list(found.sole[kept])
     for sole in soles.values():

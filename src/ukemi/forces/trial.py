@@ -78,8 +78,8 @@ class TrialForces:
 
 
 def peak_residual(moments: JointMoments, cutoff: float) -> tuple[float, float]:
-    """Largest force [N] and moment [N m] that the root lacks, but for one period of the cut-off [Hz] at either end, where
-    a smoothed motion has no accelerations that one could trust."""
+    """Largest force [N] and moment [N m] that the root lacks, but for one period of the cut-off [Hz] at either end,
+    where a smoothed motion has no accelerations that one could trust."""
     time = moments.time
     inside = (time > time[0] + 1 / cutoff) & (time < time[-1] - 1 / cutoff)
     rows = moments.residual[inside if inside.any() else slice(None)]

@@ -17,6 +17,8 @@ from ukemi.motion.soles import Sole
 
 #: Points of one link nearer to each other than this are one [l].
 SAME = 0.02
+#: Points of a shank so near to the ankle are its foot's [l].
+ANKLE = 0.1
 #: Sine of the angle above the ground below which a limb lies rather than stands.
 STEEP = 0.3
 
@@ -76,13 +78,17 @@ class ContactPoints:
 def contact_points(
     model: Model, soles: Mapping[str, Sole], leg: float, pads: Mapping[str, Sole] | None = None
 ) -> ContactPoints:
-    """Corners of soles, tips of toes, ends of capsules, corners of boxes and hulls, balls; pads: of hands that bear
-    farther out than their shapes reach (`ukemi.motion.hands`)."""
+    """Corners of soles, tips of toes, ends of capsules, corners of boxes and hulls, balls. pads: where hands bear that
+    come down (`ukemi.motion.hands`); such a hand bears there alone, as the end of its shape may be below the ground.
+    The lower end of a shank is its foot's."""
     found: list[tuple[int, Array, float, bool]] = []
-    covered: set[int] = set()
+    covered = {model.link_index(pad.link) for pad in (pads or {}).values()}
+    ankles: dict[int, Array] = {}
     for sole in soles.values():
         foot = model.link(sole.link)
         covered.add(foot.index)
+        if foot.parent is not None:
+            ankles[foot.parent.index] = np.asarray(foot.at.position)
         found += [(foot.index, np.asarray(p), 0.0, True) for p in np.unique(sole.points, axis=0)]
         for toes in foot.children:
             if toes.joint.nv and toes.shapes:
@@ -94,7 +100,8 @@ def contact_points(
         mine: list[tuple[Array, float]] = []
         for centre, radius in _extremes(link):
             starts_here = np.linalg.norm(centre) < SAME * leg and link.parent is not None
-            if starts_here or any(np.linalg.norm(centre - c) < SAME * leg for c, _ in mine):
+            ankle = link.index in ankles and np.linalg.norm(centre - ankles[link.index]) < ANKLE * leg
+            if starts_here or ankle or any(np.linalg.norm(centre - c) < SAME * leg for c, _ in mine):
                 continue
             mine.append((centre, radius))
         found += [(link.index, c, r, False) for c, r in mine]
