@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import warnings
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,19 +17,19 @@ from ukemi.cli.folders import check_folder
 from ukemi.errors import InvalidInputError, UkemiWarning
 from ukemi.forces.ik import InverseKinematics, inverse_kinematics
 from ukemi.forces.ik_tasks import Tasks, read_tasks
-from ukemi.forces.osim_edit import write_scaled
 from ukemi.forces.osim_kinematics import OsimKinematics, open_osim
-from ukemi.forces.scale_setup import ScaleSetup, read_scale_setup
-from ukemi.forces.scaling import Scaled, fixed_markers, scale_to, with_marker_set
+from ukemi.forces.scale_setup import read_scale_setup
+from ukemi.forces.scaling import Scaled, scale_model
 from ukemi.model.arrays import positive
 from ukemi.model.readers.osim_parts import Osim
-from ukemi.model.readers.xmltree import read_xml
 from ukemi.motion.markers import Markers, read_markers
 from ukemi.motion.tables import write_table
 from ukemi.report.progress import progress_bar
 
 #: So many of the worst markers are shown.
 WORST = 5
+#: So many names stand in a warning.
+SOME = 30
 
 
 def ik(
@@ -80,23 +81,26 @@ def ik(
         raise InvalidInputError("--mass: the model is scaled only with a standing trial: add --static STANDING.trc")
     if mass is not None:
         positive("--mass", mass)
-    with warnings.catch_warnings(record=True) as said:
-        warnings.simplefilter("always", UkemiWarning)
-        osim = open_osim(model)
-    notes = [str(w.message) for w in said if issubclass(w.category, UkemiWarning)]
     markers = _window(read_markers(trial, up=up), start, end)
     tasks = Tasks() if weights is None else read_tasks(weights)
     files: dict[str, str] = {}
     scaled = None
-    if scale is not None or static is not None:
-        setup = None if scale is None else read_scale_setup(scale)
-        standing = static or (setup.static if setup is not None else None)
-        if standing is None:
-            raise InvalidInputError(f"--scale: {scale} names no marker file: add --static STANDING.trc")
-        osim, scaled, file, removed = _scaled(osim, model, read_markers(standing, up=up), setup, tasks, mass, out)
-        files["model"] = str(file)
-        if removed:
-            notes.append(f"markers of the model that {standing.stem} does not have are taken out: {', '.join(removed)}")
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always", UkemiWarning)
+        if scale is not None or static is not None:
+            setup = None if scale is None else read_scale_setup(scale)
+            standing = static or (setup.static if setup is not None else None)
+            if standing is None:
+                raise InvalidInputError(f"--scale: {scale} names no marker file: add --static STANDING.trc")
+            persons = read_markers(standing, up=up)
+            out.mkdir(parents=True, exist_ok=True)
+            target = out / f"{model.stem}_scaled.osim"
+            scaled = scale_model(model, persons, target, setup, tasks=tasks, mass=mass)
+            files["model"] = str(target)
+        osim = open_osim(files.get("model", model))
+    notes = list(dict.fromkeys(str(w.message) for w in said if issubclass(w.category, UkemiWarning)))
+    if scaled is not None and scaled.removed:
+        notes.append(f"markers of the model that the static trial does not have are taken out: {_some(scaled.removed)}")
     with progress_bar("inverse kinematics", len(markers)) as advance:
         result = inverse_kinematics(OsimKinematics(osim), markers, tasks, advance)
     out.mkdir(parents=True, exist_ok=True)
@@ -137,31 +141,6 @@ def write_inverse_kinematics(result: InverseKinematics, folder: Path, name: str)
     return {"angles": str(motion), "errors": str(errors), "errors_by_marker": str(table)}
 
 
-def _scaled(
-    osim: Osim, model: Path, standing: Markers, setup: ScaleSetup | None, tasks: Tasks, mass: float | None, out: Path
-) -> tuple[Osim, Scaled, Path, list[str]]:
-    """The model with the person's proportions and markers, what scales it, its file, and the markers it has no more."""
-    roots = [osim.element]
-    if setup is not None and setup.marker_set is not None:
-        osim = with_marker_set(osim, setup.marker_set)
-        roots.append(read_xml(setup.marker_set))
-    scaled = scale_to(osim, standing, setup, tasks=tasks, fixed=fixed_markers(*roots))
-    out.mkdir(parents=True, exist_ok=True)
-    file = write_scaled(
-        model,
-        out / f"{model.stem}_scaled.osim",
-        osim,
-        OsimKinematics(osim, factors=scaled.factors),
-        scaled.markers,
-        mass=mass if mass is not None or setup is None else setup.mass,
-        preserve_mass=setup is None or setup.preserve_mass,
-        name=f"{osim.name}_scaled",
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UkemiWarning)  # said of the generic model
-        return open_osim(file), scaled, file, [name for name in osim.markers if name not in scaled.markers]
-
-
 def _window(markers: Markers, start: float | None, end: float | None) -> Markers:
     first, last = -np.inf if start is None else start, np.inf if end is None else end
     kept = (markers.time >= first - 1e-9) & (markers.time <= last + 1e-9)
@@ -187,7 +166,7 @@ def _notes(osim: Osim, markers: Markers, tasks: Tasks, result: InverseKinematics
         ("coordinates of which no marker says anything stay where the model has them", list(result.unseen)),
     ):
         if names:
-            notes.append(f"{what}: {', '.join(names)}")
+            notes.append(f"{what}: {_some(names)}")
     blind = int(np.isnan(result.errors).all(axis=1).sum())
     if blind:
         notes.append(f"{blind} frames without any marker of the model: their pose is between their neighbours'")
@@ -195,6 +174,10 @@ def _notes(osim: Osim, markers: Markers, tasks: Tasks, result: InverseKinematics
         first = result.time[np.argmin(result.solved)]
         notes.append(f"{int(np.sum(~result.solved))} frames did not converge, the first at {first:g} s")
     return notes
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:SOME]) + (f", ... ({len(names)} in all)" if len(names) > SOME else "")
 
 
 def _summary(result: InverseKinematics, trial: Path, scaled: Scaled | None) -> dict[str, object]:

@@ -173,6 +173,44 @@ class OsimKinematics:
             J[:, k] += function(q[:, k], 1)[:, None, None] * J[:, self._index[follower]]
         return points, J[:, self._free]
 
+    def curvature(self, x: Array, forces: Array) -> Array:
+        """Second derivatives (frames, free, free) of sum f . p over the markers p, for given f (frames, markers, 3).
+
+        By amounts i above j in the chain that of p is u_i x D_j, with u the axes of turns and D_j the derivative by j;
+        that of functions of coordinates is left out, which is exact for lines.
+        """
+        q = self.all_of(x)
+        points, moved, _, _ = self._walk(q)
+        u, t = np.zeros((2, len(q), len(moved), 3))
+        C = np.zeros((len(q), len(moved), len(self.names)))  # of amounts by coordinates
+        for k, (move, axis, origin) in enumerate(moved):
+            assert move.coordinate is not None
+            C[:, k, move.coordinate] = np.ravel(move.slope(q))
+            if move.turns:
+                u[:, k] = axis
+                D = _cross(axis[:, None], points[:, move.below] - origin[:, None])
+            else:
+                D = axis[:, None]
+            t[:, k] = _cross(D, forces[:, move.below]).sum(axis=1)  # f . (u x D) = u . (D x f)
+        for follower, function, leader in reversed(self.followers):
+            k = self._index[leader]
+            C[:, :, k] += function(q[:, k], 1)[:, None] * C[:, :, self._index[follower]]
+        C = C[:, :, self._free]
+        S = u @ t.transpose(0, 2, 1) * self._above
+        S += (S * (1 - np.eye(len(moved)))).transpose(0, 2, 1)
+        return C.transpose(0, 2, 1) @ S @ C
+
+    @cached_property
+    def _above(self) -> Array:
+        """(amounts, amounts): 1 where the first moves the second, or is it."""
+        lines: list[set[int]] = []
+        owners = []
+        for k, joint in enumerate(self._joints):
+            lines.append({k} | (lines[joint.parent] if joint.parent >= 0 else set()))
+            owners += [k] * sum(move.coordinate is not None for move in joint.moves)
+        n = len(owners)
+        return np.array([[float(i <= j and owners[i] in lines[owners[j]]) for j in range(n)] for i in range(n)])
+
     def _walk(self, q: Array) -> tuple[Array, list[tuple[_Move, Array, Array]], list[Array], list[Array]]:
         """Markers, every move with its axis and origin, and R and p of the bodies, all on the ground."""
         frames = len(q)

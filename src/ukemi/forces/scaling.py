@@ -1,16 +1,13 @@
 """A generic OpenSim model scaled to a person by a static trial: factors of the bodies, and markers where they stand.
 
-Factors come from distances between pairs of markers: of a setup file of OpenSim's ScaleTool (each the mean ratio of
-its pairs, the model in its default pose), or of all pairs that model and trial share. In the latter case, with s_b the
-logarithm of body b's factor,
+A setup file of OpenSim's ScaleTool gives factors from distances between pairs of markers: each the mean ratio of its
+pairs, the model in its default pose. Without one, pose q and logarithms s of the bodies' factors are found together,
 
-    log(measured / modelled) = sum over b of (d log distance / d s_b) s_b + error
+    min  sum w |x(q, s) - m|^2 / PLACEMENT^2 + |q - default|^2 / STANCE^2 + (bodies as the whole person, left as right)
 
-is solved by weighted least squares for all bodies at once. The error of a pair is that of its markers on the skin, and
-of the pose: pairs whose distance depends on a joint's angle say little. Bodies are like the whole person, and left
-like right, but for what the pairs say. Distances are taken anew in the pose that the static trial has on the scaled
-model, until factors settle; a person stands there much as the model does by default. Models have clusters of markers
-that stand elsewhere on the person: a marker weighs less in the next round the further it is off (Huber's weights).
+by Gauss-Newton steps: what all distances between markers say, each with the error that it has. Models have clusters
+of markers that stand elsewhere on the person: a marker weighs less the further it is off, first by Huber's weights,
+which find the right pose from afar, then by Cauchy's.
 """
 
 from __future__ import annotations
@@ -26,7 +23,8 @@ from numpy.typing import NDArray
 from ukemi.errors import InvalidInputError, UnknownNameError
 from ukemi.forces.ik import InverseKinematics, inverse_kinematics
 from ukemi.forces.ik_tasks import Tasks
-from ukemi.forces.osim_kinematics import OsimKinematics
+from ukemi.forces.osim_edit import write_scaled
+from ukemi.forces.osim_kinematics import OsimKinematics, open_osim
 from ukemi.forces.scale_setup import ALWAYS, ScaleSetup
 from ukemi.model.arrays import Array
 from ukemi.model.pose import Pose
@@ -40,17 +38,22 @@ Factors = dict[str, tuple[float, ...]]
 
 #: Of a marker beside its place on the model [m]: palpation, and what models have for other laboratories' markers.
 PLACEMENT = 0.015
-#: Of joint angles [rad], and distances where coordinates are such [m]: default pose against static trial (arms hang or
-#: are held out), then after inverse kinematics on a model that is not yet right.
-STANCE, SETTLED = 0.35, 0.05
+#: Of joint angles [rad], and distances where coordinates are such [m], in a static trial beside the default pose: arms
+#: hang or are held out.
+STANCE = 0.35
+#: Of the pose that was found, when it is told which pairs of markers say most of a body.
+SETTLED = 0.05
 #: Standard deviations of log factors: of a body from the whole person, of left from right (people of one height differ
 #: by some 5 % in a segment's length, their sides by 1 %).
 SEGMENTS, SIDES = 0.05, 0.01
-ROUNDS = 6
+#: Steps with either weights.
+HUBER, CAUCHY = 6, 8
 #: Nearer pairs say more about placement than about size [m].
 NEAREST = 0.05
-#: Step of the differences that tell how distances grow with a body.
+#: Step of the differences that tell how markers move with a body's size.
 GROWTH = 1e-3
+#: Keeps equations solvable where nothing says anything.
+LEAST = 1e-6
 #: Pairs that are named for each body.
 MOST = 2
 #: A person is not that many times a model; lengths in another unit are.
@@ -61,13 +64,48 @@ STRANGE = (0.5, 2.0)
 class Scaled:
     """A model for a person: factors, markers where the person has them (body, place [m]), and the static pose.
 
-    told: body -> the pairs of markers that told its factor most. pose: None where markers were not placed.
+    told: body -> the pairs of markers that told its factor most. pose: None where markers were not placed. removed:
+    markers that the static trial does not have.
     """
 
     factors: Factors
     markers: dict[str, tuple[str, Pose]]
     told: dict[str, tuple[tuple[str, str], ...]]
     pose: InverseKinematics | None
+    removed: tuple[str, ...] = ()
+
+
+def scale_model(
+    model: Path,
+    standing: Markers,
+    target: Path,
+    setup: ScaleSetup | None = None,
+    *,
+    tasks: Tasks | None = None,
+    mass: float | None = None,
+) -> Scaled:
+    """Writes the model of a file scaled to the person in a static trial; how, as `scale_to`.
+
+    mass: of the person [kg]; by default that of the setup; without either the segments' masses stay, or grow with them
+    where the setup does not preserve their shares.
+    """
+    osim = open_osim(model)
+    roots = [osim.element]
+    if setup is not None and setup.marker_set is not None:
+        osim = with_marker_set(osim, setup.marker_set)
+        roots.append(read_xml(setup.marker_set))
+    scaled = scale_to(osim, standing, setup, tasks=tasks, fixed=fixed_markers(*roots))
+    write_scaled(
+        model,
+        target,
+        osim,
+        OsimKinematics(osim, factors=scaled.factors),
+        scaled.markers,
+        mass=mass if mass is not None or setup is None else setup.mass,
+        preserve_mass=setup is None or setup.preserve_mass,
+        name=f"{osim.name}_scaled",
+    )
+    return replace(scaled, removed=tuple(name for name in osim.markers if name not in scaled.markers))
 
 
 def scale_to(
@@ -192,76 +230,93 @@ def setup_factors(
     return {body: tuple(map(float, factor)) for body, factor in factors.items()}, told
 
 
-# --- by all pairs -----------------------------------------------------------------------------------------------------
+# --- by all markers ---------------------------------------------------------------------------------------------------
 def automatic_factors(osim: Osim, standing: Markers) -> tuple[Factors, dict[str, tuple[tuple[str, str], ...]], Tasks]:
-    """One factor for each body from all pairs of markers, the pairs that told most of each, and weights of markers."""
+    """One factor for each body from all markers, the pairs that tell most of each, and tasks for the static pose."""
     seen = {n: x for n, x in zip(standing.names, to_opensim(standing.positions[0]), strict=True) if not np.isnan(x[0])}
     names = tuple(name for name in osim.markers if name in seen)
-    pairs = np.array(list(combinations(range(len(names)), 2)), dtype=int).reshape(-1, 2)
-    goal = np.array([seen[name] for name in names]).reshape(-1, 3)
-    measured = np.linalg.norm(goal[pairs[:, 0]] - goal[pairs[:, 1]], axis=-1)
-    pairs, measured = pairs[measured > NEAREST], measured[measured > NEAREST]
-    if len(names) < 4 or not len(pairs):
+    if len(names) < 4:
         raise InvalidInputError(
             f"{standing.name}: scaling needs four markers that the model knows, got {', '.join(names) or 'none'}; the "
             f"model {osim.name!r} has {', '.join(osim.markers) or 'none'}"
         )
+    goal = np.array([seen[name] for name in names])
     bodies = tuple(osim.bodies)
-    prior, wanted = _alike(bodies)
-    s, q, doubt = np.zeros(len(bodies)), OsimKinematics(osim, names).default[None], STANCE
-    trust = np.ones(len(names))
+    k = OsimKinematics(osim, names)
     own = {c.name for joint in osim.joints if joint.parent != GROUND for c in joint.coordinates}
-    stance = {name: (None, (PLACEMENT / STANCE) ** 2 / len(names)) for name in own}
-    for turn in range(ROUNDS):
-        k = OsimKinematics(osim, names, _factors(bodies, s))
-        points, J = k.linearized(k.free_of(q))
-        distance, along = _distances(points[0], pairs)
-        grown = [
-            OsimKinematics(osim, names, _factors(bodies, s + step)).positions(q)[0] for step in GROWTH * np.eye(len(s))
-        ]
-        share = np.stack([np.log(_distances(x, pairs)[0] / distance) / GROWTH for x in grown], axis=1)
-        turned = np.einsum("pi,npi->pn", along, J[0][:, pairs[:, 0]] - J[0][:, pairs[:, 1]])
-        placed = PLACEMENT**2 * (1 / trust[pairs]).sum(axis=1)
-        variance = (placed + (doubt * turned) ** 2 @ np.ones(turned.shape[1])) / distance**2
-        variance *= max(len(pairs) / (3 * len(names)), 1.0)  # so many pairs share the errors of few markers
-        weight = 1 / np.sqrt(variance)
-        rows = np.concatenate([weight[:, None] * share, prior])
-        right = np.concatenate([weight * (np.log(measured / distance) + share @ s), wanted])
-        s = np.linalg.solve(rows.T @ rows, rows.T @ right)
-        k = OsimKinematics(osim, names, _factors(bodies, s))
-        tasks = Tasks(dict(zip(names, trust, strict=True)), 0.0, stance)
-        pose = inverse_kinematics(k, standing, tasks)
-        q, doubt = pose.q, SETTLED
-        errors = dict(zip(pose.markers, pose.errors[0], strict=True))
-        off = np.array([errors[name] for name in names]) / PLACEMENT
-        trust = 1 / np.maximum(1, off) if turn < ROUNDS // 2 else 1 / (1 + off**2)
-    # that of which a body makes up most
-    says = (weight[:, None] * share) ** 2 * (share > 0.5)
+    stance = np.array([1 / STANCE**2 if name in own else 0.0 for name in k.free])
+    alike = _alike(bodies)
+    s, trust = np.zeros(len(bodies)), np.ones(len(names))
+    default = np.clip(k.free_of(k.default), *k.limits)
+    x = k.free_of(inverse_kinematics(k, standing, _tasks(k, trust, stance)).q[0])
+    for turn in range(HUBER + CAUCHY):
+        points, J, growth = _linearized(osim, names, x, s)
+        off = np.linalg.norm(goal - points, axis=1) / PLACEMENT
+        trust = 1 / np.maximum(1, off) if turn < HUBER else 1 / (1 + off**2)
+        A = np.concatenate([J, growth]).reshape(len(x) + len(s), -1)  # rows: coordinates, then bodies
+        weighted = A * np.repeat(trust / PLACEMENT**2, 3)
+        H = weighted @ A.T
+        g = weighted @ (goal - points).ravel()
+        H[: len(x), : len(x)] += np.diag(stance + LEAST)
+        H[len(x) :, len(x) :] += alike
+        g[: len(x)] += stance * (default - x)
+        g[len(x) :] -= alike @ s
+        step = np.linalg.solve(H, g)
+        x = np.clip(x + step[: len(x)], *k.limits)
+        s = s + step[len(x) :]
+    told = _telling(names, bodies, trust, *_linearized(osim, names, x, s))
+    return _factors(bodies, s), told, _tasks(k, trust, stance)
+
+
+def _linearized(osim: Osim, names: tuple[str, ...], x: Array, s: Array) -> tuple[Array, Array, Array]:
+    """Markers (markers, 3), and how they move with coordinates (free, markers, 3) and log factors (bodies, ...)."""
+    bodies = tuple(osim.bodies)
+    k = OsimKinematics(osim, names, _factors(bodies, s))
+    points, J = k.linearized(x[None])
+    q = k.all_of(x[None])
+    grown = [OsimKinematics(osim, names, _factors(bodies, s + d)).positions(q)[0] for d in GROWTH * np.eye(len(s))]
+    return points[0], J[0], (np.array(grown) - points[0]) / GROWTH
+
+
+def _tasks(k: OsimKinematics, trust: Array, stance: Array) -> Tasks:
+    """Weights of inverse kinematics, which are beside markers' of one in all."""
+    beside = PLACEMENT**2 / trust.sum()
+    coordinates = {n: (None, float(w * beside)) for n, w in zip(k.free, stance, strict=True) if w > 0}
+    return Tasks(dict(zip(k.markers, map(float, trust), strict=True)), 0.0, coordinates)
+
+
+def _telling(
+    names: tuple[str, ...], bodies: tuple[str, ...], trust: Array, points: Array, J: Array, growth: Array
+) -> dict[str, tuple[tuple[str, str], ...]]:
+    """Body -> the pairs of markers whose distance says most of its size: those of which it makes up most, that are well
+    placed, and that depend little on the pose."""
+    pairs = np.array(list(combinations(range(len(names)), 2)), dtype=int)
+    first, second = pairs.T
+    apart = points[first] - points[second]
+    distance = np.maximum(np.linalg.norm(apart, axis=-1), 1e-6)
+    along = apart / distance[:, None]
+    share = np.einsum("pi,bpi->pb", along, growth[:, first] - growth[:, second]) / distance[:, None]
+    turned = np.einsum("pi,npi->pn", along, J[:, first] - J[:, second])
+    variance = PLACEMENT**2 * (1 / trust[pairs]).sum(axis=1) + ((SETTLED * turned) ** 2).sum(axis=1)
+    says = share**2 * (distance**2 / variance)[:, None] * ((share > 0.5) & (distance > NEAREST)[:, None])
     told = {}
     for c, body in enumerate(bodies):
-        most = [k for k in np.argsort(-says[:, c])[:MOST] if says[k, c] > 0]
-        told[body] = tuple((names[pairs[k, 0]], names[pairs[k, 1]]) for k in most)
-    return _factors(bodies, s), told, tasks
+        most = [p for p in np.argsort(-says[:, c])[:MOST] if says[p, c] > 0]
+        told[body] = tuple((names[first[p]], names[second[p]]) for p in most)
+    return told
 
 
 def _factors(bodies: tuple[str, ...], s: Array) -> Factors:
     return {body: (float(np.exp(x)),) * 3 for body, x in zip(bodies, s, strict=True)}
 
 
-def _distances(points: Array, pairs: Array) -> tuple[Array, Array]:
-    """(pairs,) [m] and the directions from second to first."""
-    apart = points[pairs[:, 0]] - points[pairs[:, 1]]
-    length = np.maximum(np.linalg.norm(apart, axis=-1), 1e-6)
-    return length, apart / length[:, None]
-
-
-def _alike(bodies: tuple[str, ...]) -> tuple[Array, Array]:
-    """Rows (and right sides) that make bodies like the mean of all, and left like right."""
+def _alike(bodies: tuple[str, ...]) -> Array:
+    """H of s H s / 2, which makes bodies like the mean of all, and left like right."""
     n = len(bodies)
-    rows = [(np.eye(n) - 1 / n) / SEGMENTS]
+    H = (np.eye(n) - 1 / n) / SEGMENTS**2 + LEAST * np.eye(n)
     for i, body in enumerate(bodies):
         other = re.sub(r"_r$|_right$", lambda m: {"_r": "_l"}.get(m[0], "_left"), body)
         if other != body and other in bodies:
-            rows.append((np.eye(n)[i] - np.eye(n)[bodies.index(other)])[None] / SIDES)
-    A = np.concatenate(rows)
-    return A, np.zeros(len(A))
+            d = np.eye(n)[i] - np.eye(n)[bodies.index(other)]
+            H += np.outer(d, d) / SIDES**2
+    return H
