@@ -15,7 +15,6 @@ from ukemi import _core
 from ukemi.dynamics.inverse import inverse_dynamics
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.dynamics_filter.placed import PlacedClip
-from ukemi.dynamics_filter.result import UNLOADED
 from ukemi.dynamics_filter.trajectory.contacts import DEAREST, likelihood
 from ukemi.dynamics_filter.trajectory.loads import wrenches_on_links
 from ukemi.dynamics_filter.trajectory.points import ContactPoints, contact_points, leg_length
@@ -118,7 +117,7 @@ def _by_part(placed: PlacedClip, points: ContactPoints, time: Array, force: Arra
     others = [name for name in dict.fromkeys(groups) if name not in feet]
     loads = {name: force[:, [g == name for g in groups], 2].sum(axis=1).max(initial=0.0) for name in others}
     names = (*feet, *(name for name in others if loads[name] > BEARS * weight))
-    return gathered(time + placed.clip.start, names, groups, force, place, UNLOADED * weight)
+    return gathered(time + placed.clip.start, names, groups, force, place, 0.0)
 
 
 def bearing_points(placed: PlacedClip, rows: tuple[float, ...], leg: float) -> ContactPoints:

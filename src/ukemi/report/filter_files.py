@@ -66,7 +66,7 @@ def write_all(result: FilterResult, folder: str | Path, *, animation: bool = Tru
     files["torques"] = write_table(out / "torques.csv", result.start + result.time, columns)
     forces = result.ground_forces
     floor = 0.0 if result.figure is None else result.figure.floor  # of the file; the model's is at 0
-    forces = replace(forces, time=result.start + result.time, point=forces.point + (0.0, 0.0, floor))
+    forces = replace(forces, time=result.start + result.time, point=forces.point + np.array((0.0, 0.0, floor)))
     files["ground_forces"] = write_ground_forces(forces, out / "ground_forces.csv")
     files["ground_forces_opensim"] = write_ground_forces(forces, out / "ground_forces.mot")
     if animation:
