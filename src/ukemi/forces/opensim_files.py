@@ -44,7 +44,7 @@ def write_id_setup(
         ("results_directory", "."),
         ("model_file", str(model)),
         ("time_range", f"{times[0]:.9g} {times[1]:.9g}"),
-        ("forces_to_exclude", "Muscles"),
+        ("forces_to_exclude", "All"),
         ("external_loads_file", loads.name),
         ("coordinates_file", coordinates.name),
         ("lowpass_cutoff_frequency_for_coordinates", f"{cutoff:.6g}"),
