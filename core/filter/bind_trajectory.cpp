@@ -97,12 +97,12 @@ public:
         for (const int i : first)
             if (i < 0 || i + bases > knots) throw InputError("InvalidInputError", "first: a sample reaches beyond the knots");
         auto get = [&](const char* name, std::initializer_list<npy_intp> shape) { return numbers(name, rows[name], shape); };
-        const Array force = get("force", {n, np, 3}), pull = get("pull", {n, 6}), weight = get("weight", {n, 6, 6}), normal = get("normal", {n, np, 3}), gap = get("gap", {n, np}), gap_weight = get("gap_weight", {n, np});
+        const Array force = get("force", {n, np, 3}), known = get("known", {n, 3}), pull = get("pull", {n, 6}), weight = get("weight", {n, 6, 6}), normal = get("normal", {n, np, 3}), gap = get("gap", {n, np}), gap_weight = get("gap_weight", {n, np});
         const Array slip = get("slip", {n, np, 3}), slip_weight = get("slip_weight", {n, np}), ahead = get("ahead", {n, np}), ahead_weight = get("ahead_weight", {n, np}), ahead_normal = get("ahead_normal", {n, np, 3}), slip_rate = get("slip_rate", {n, np, 3}), slip_rate_weight = get("slip_rate_weight", {n, np}), pose = get("pose", {n, nv}), pose_weight = get("pose_weight", {n, nv}), rate = get("rate", {n, nv});
         const Array rate_weight = get("rate_weight", {n, nv}), acceleration = get("acceleration", {n, nv}), acceleration_weight = get("acceleration_weight", {n, nv});
         const Array torque = get("torque", {n, nv}), torque_weight = get("torque_weight", {n, nv}), response = get("response", {n, np, 3, 6});
         TrajectorySystem y{};
-        y.bases = static_cast<int>(bases), y.first = first.data(), y.basis = b.data(), y.force = force.data(), y.pull = pull.data(), y.weight = weight.data(), y.normal = normal.data();
+        y.bases = static_cast<int>(bases), y.first = first.data(), y.basis = b.data(), y.force = force.data(), y.known = known.data(), y.pull = pull.data(), y.weight = weight.data(), y.normal = normal.data();
         y.gap = gap.data(), y.gap_weight = gap_weight.data(), y.slip = slip.data(), y.slip_weight = slip_weight.data(), y.ahead = ahead.data(), y.ahead_weight = ahead_weight.data(), y.ahead_normal = ahead_normal.data(), y.slip_rate = slip_rate.data(), y.slip_rate_weight = slip_rate_weight.data(), y.pose = pose.data(), y.pose_weight = pose_weight.data();
         y.rate = rate.data(), y.rate_weight = rate_weight.data(), y.acceleration = acceleration.data(), y.acceleration_weight = acceleration_weight.data();
         y.torque = torque.data(), y.torque_weight = torque_weight.data(), y.response = response.data();

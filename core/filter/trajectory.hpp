@@ -142,7 +142,7 @@ inline void trajectory_assemble(const TrajectoryModel& model, const TrajectorySa
         const double *B0 = sys.basis + k * 3 * bases, *B1 = B0 + bases, *B2 = B1 + bases;
         // moments are taken about the root's origin, which a step carries along: n changes by -dO x (what the forces leave)
         const RootBody& whole = work.bodies[0];
-        const Vec3<double> left = whole.P_dot - g * whole.m - whole.f;
+        const Vec3<double> left = whole.P_dot - g * whole.m - whole.f - read3(sys.known + 3 * k) * model.force_unit;
         // root rows: 6 x size
         for (std::size_t i = 0; i < tree.bodies.size(); ++i) {
             const Body& b = tree.bodies[i];

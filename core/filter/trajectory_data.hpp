@@ -59,6 +59,7 @@ struct TrajectorySystem {
     const int* first;            ///< (n) the first of them
     const double* basis;         ///< (n, 3, bases) values, first and second derivatives
     const double *force;         ///< (n, np, 3) [BW]
+    const double *known;         ///< (n, 3) sum of the forces that act besides, fixed in the world [BW]
     const double *pull, *weight; ///< (n, 6), (n, 6, 6) of the root rows
     const double *normal;        ///< (n, np, 3)
     const double *gap, *gap_weight;    ///< (n, np) [m], [1/m^2]

@@ -92,6 +92,7 @@ def test_the_gradient_of_every_row_is_that_of_finite_differences(name: str) -> N
     first = [0, 1, 1]
     knots = 5
     force, normal = rng.normal(size=(n, points, 3)), rng.normal(size=(n, points, 3))
+    push, turn = np.random.default_rng(7).normal(size=(2, n, 3))  # known, in the world, about its origin
     normal /= np.linalg.norm(normal, axis=-1, keepdims=True)
     W = np.stack([(lambda m: m @ m.T)(rng.normal(size=(6, 6))) for _ in range(n)])
     wg, ws, wr, wa = rng.uniform(1, 2, (4, n, points))
@@ -105,8 +106,8 @@ def test_the_gradient_of_every_row_is_that_of_finite_differences(name: str) -> N
     def rows(q: Array, v: Array, a: Array) -> tuple[Array, Array, Array, Array, Array]:
         w, p, u, du = core.kinematics(q, v, a, place)
         arm = p - q[:, None, :3]
-        f = force.sum(axis=1)
-        m = np.cross(arm, force).sum(axis=1) * 700.0 / 210.0
+        f = force.sum(axis=1) + push
+        m = (np.cross(arm, force).sum(axis=1) + turn - np.cross(q[:, :3], push)) * 700.0 / 210.0
         ahead = ((p + later * u + 0.5 * later**2 * du) * facing).sum(-1) - level
         return (
             w - np.concatenate([f, m], axis=1),
@@ -127,7 +128,7 @@ def test_the_gradient_of_every_row_is_that_of_finite_differences(name: str) -> N
     r, gap, slip, rate, ahead = rows(q, v, a)
     zero = np.zeros((n, nv))
     pull = np.einsum("nij,nj->ni", W, r)
-    system = {"force": force, "pull": pull, "weight": W, "normal": normal}
+    system = {"force": force, "known": push, "pull": pull, "weight": W, "normal": normal}
     system |= {"gap": gap, "gap_weight": wg, "slip": slip, "slip_weight": ws}
     system |= {"slip_rate": rate, "slip_rate_weight": wr}
     system |= {"ahead_time": later, "ahead": ahead, "ahead_weight": wa, "ahead_normal": facing}
@@ -180,7 +181,7 @@ def test_the_gradient_of_torques_is_that_of_finite_differences(name: str) -> Non
     weight[:, :6] = 0.0  # of the root: it has no torques
     zero, each, vectors = np.zeros((n, nv)), np.zeros((n, points)), np.zeros((n, points, 3))
     system: dict[str, Array | float] = {"force": force, "pull": np.zeros((n, 6)), "weight": np.zeros((n, 6, 6))}
-    system |= {"normal": vectors, "ahead_time": 0.0, "inertia_weight": 0.0}
+    system |= {"known": np.zeros((n, 3)), "normal": vectors, "ahead_time": 0.0, "inertia_weight": 0.0}
     system |= {f"{e}{w}": each for e in ("gap", "ahead") for w in ("", "_weight")} | {"ahead_normal": vectors}
     system |= {"slip": vectors, "slip_rate": vectors, "slip_weight": each, "slip_rate_weight": each}
     system |= {f"{e}{w}": zero for e in ("pose", "rate", "acceleration") for w in ("", "_weight")}

@@ -77,6 +77,7 @@ class WindowCost:
         each, vectors = np.zeros((n, k)), np.zeros((n, k, 3))
         return {
             "force": vectors,
+            "known": self.problem.known[self.samples, :3] / self.problem.weight,
             "pull": np.zeros((n, 6)),
             "weight": np.zeros((n, 6, 6)),
             "normal": np.broadcast_to(np.array((0.0, 0.0, 1.0)), vectors.shape),
@@ -99,7 +100,7 @@ class WindowCost:
     def terms(self, q: Array, v: Array, a: Array, c: Array, lam: Array, dual: Array) -> Terms:
         p, s = self.problem, self.problem.settings
         place = self._places(q)
-        wrench, point, velocity, acceleration = p.core.kinematics(q, v, a, place)
+        wrench, point, velocity, acceleration = self._kinematics(q, v, a, place)
         above, normals = self._ground(point)
         slip, slip_rate = (x - (x * normals).sum(-1, keepdims=True) * normals for x in (velocity, acceleration))
         arm = point - q[:, None, :3]
@@ -184,6 +185,15 @@ class WindowCost:
     def _here(self) -> tuple[Array, Array, Array, Array]:
         s = self.samples
         return self.state.q[s], self.state.v[s], self.state.a[s], self.state.c[self.blocks]
+
+    def _kinematics(self, q: Array, v: Array, a: Array, place: Array) -> tuple[Array, Array, Array, Array]:
+        """The wrench that the motion needs besides what is known; points, their velocities and accelerations."""
+        p = self.problem
+        wrench, point, velocity, acceleration = p.core.kinematics(q, v, a, place)
+        force, moment = p.known[self.samples, :3], p.known[self.samples, 3:]
+        about = moment - np.cross(q[:, :3], force)
+        known = np.concatenate([force / p.weight, about / p.moment], axis=1)
+        return wrench - known, point, velocity, acceleration
 
     def _places(self, q: Array) -> Array:
         points = self.problem.points

@@ -33,6 +33,8 @@ USED = 0.98
 class Problem:
     """What is known before the solve. times (n,): of the samples; first, basis: of the spline there.
 
+    known (n, 6): forces that act besides those that are sought, such as plates', and their moment about the world's
+    origin [N, N m].
     spread (nv,), rates (nv,), jolts (nv,): square roots of the costs of distances, rates and accelerations.
     """
 
@@ -58,6 +60,7 @@ class Problem:
         self.limits = _limited(self.model)
         self.efforts, self.speeds = (_bounds(self.model, of) for of in ("effort", "speed"))
         self.given = np.zeros((len(self.times), len(self.points)), dtype=np.int8)
+        self.known = np.zeros((len(self.times), 6))
         self.spread = 1 / _deviations(self.model, s, leg, self.points)
         self.rates = self.spread * s.velocity_time * self.tau
         self.jolts = self.spread * (s.acceleration_time * self.tau) ** 2

@@ -76,7 +76,7 @@ class Window(WindowSteps):
         """Finds the contacts: what a point's force pays for its gap and slip rises, and the barrier falls."""
         p, s = self.problem, self.samples
         q, v, a = p.reference.at(p.times[s])
-        _, point, velocity, _ = p.core.kinematics(q, v, a, self._places(q))
+        _, point, velocity, _ = self._kinematics(q, v, a, self._places(q))
         above, normals = p.ground.look(point)
         self.lines = p.points.lines(q, point, normals)
         unlikely = p.unlikelihood(above, velocity, s)
@@ -164,7 +164,7 @@ class Window(WindowSteps):
         """
         p, st, rows = self.problem, self.state, self.samples
         q, v, a, _ = self._here()
-        wrench, point, _, _ = p.core.kinematics(q, v, a, self._places(q))
+        wrench, point, _, _ = self._kinematics(q, v, a, self._places(q))
         normals = self._ground(point)[1]
         arm = point - q[:, None, :3]
         rate = p.settings.force * (p.settings.spread * p.tau / p.knots.step) ** 2
@@ -243,7 +243,7 @@ class Window(WindowSteps):
         found = sustained(np.linalg.norm(wrench, axis=1), high, high / 3, p.settings.shortest * p.tau, p.knots.step)
         aloft: NDArray[np.bool_] = ~np.asarray(self.on.any(axis=1))
         q, v, a = p.reference.at(p.times[s])
-        weight = p.core.kinematics(q, v, a, self._places(q))[0][:, 2]  # what the input itself asks for
+        weight = self._kinematics(q, v, a, self._places(q))[0][:, 2]  # what the input itself asks for
         for first, last in runs(aloft):
             if weight[first:last].mean() < HANGS:  # a flight
                 found[first:last] = False
