@@ -149,14 +149,17 @@ def test_noise_comes_back_as_errors_of_the_size_that_degrees_of_freedom_leave(tr
     assert np.mean(result.squared) / noise**2 == pytest.approx(expected, abs=4 * deviation)
 
 
-def test_a_person_who_faces_away_from_the_default_pose_is_found(tree: Path) -> None:
-    k = OsimKinematics(open_osim(tree))
-    x = motion(k, 10, 0.2)
-    for angles in ((0.1, 3.0, -0.2), (2.6, 0.4, 0.3), (-0.3, 0.2, -2.9)):
-        x[:, :3] = angles
-        assert k.free[:3] == ("rx", "ry", "rz")
-        result = inverse_kinematics(k, trial(k, x))
-        assert result.largest.max() < RECOVERED
+@pytest.mark.parametrize("turned", [(3.0, 1.2, 0.9), (-2.6, 2.1, 1.8), (1.9, -1.7, -2.8), (0.0, 0.0, 3.1)])
+def test_a_person_turned_away_from_the_default_pose_is_found(shared: Path, turned: tuple[float, ...]) -> None:
+    """From the default pose alone the first three of these end in other minima."""
+    file = shared / "models" / "opensim_gait2392" / "subject01.osim"
+    if not file.is_file():
+        pytest.skip("needs the gait2392 model in ../shared/models")
+    k = OsimKinematics(open_osim(file))
+    assert k.free[:3] == ("pelvis_tilt", "pelvis_list", "pelvis_rotation")
+    x = np.clip(motion(k, 2, 0.3), *k.limits)
+    x[:, :3] = turned
+    assert inverse_kinematics(k, trial(k, x)).largest.max() < RECOVERED
 
 
 @pytest.fixture
@@ -364,7 +367,7 @@ def test_markers_tell_a_persons_proportions(shared: Path) -> None:
     standing = trial(k, np.clip(x, *k.limits)[None], noise=0.003)
     p = standing.positions.copy()
     for name in ("R.Thigh.Front", "L.Thigh.Front", "R.Shank.Rear", "L.Shank.Rear"):
-        p[0, standing.names.index(name)] += (0.05, 0.0, 0.08)
+        p[0, standing.names.index(name)] += (0.1, 0.0, 0.12)
     found, told, _ = automatic_factors(generic, replace(standing, positions=p))
     for body in ("femur_r", "tibia_r", "femur_l", "tibia_l", "torso"):
         assert found[body][0] == pytest.approx(factors[body][0], rel=0.02), body

@@ -39,7 +39,7 @@ LEAST_DAMPING, FIRST_DAMPING, MOST_DAMPING = 1e-10, 1e-6, 1e6
 #: Frames solved at once: more do not fit the cache.
 CHUNK = 64
 #: Turns of the base that are tried first, evenly around each of its axes, and how many of them are pursued.
-HEADINGS, PURSUED = 8, 4
+HEADINGS, PURSUED = 8, 8
 
 
 @dataclass(frozen=True, eq=False)
