@@ -128,7 +128,6 @@ def test_measured_people_have_their_height(shared: Path, motion: str, static: st
 
 
 def test_cmu_markers_and_bvh_are_one_person(shared: Path) -> None:
-    pytest.importorskip("ezc3d", reason="C3D files need ezc3d")
     markers = uk.read_motion(shared / "motions" / "cmu_c3d" / "cmu_02_05.c3d")
     bvh = uk.read_motion(shared / "motions" / "cmu_bvh" / "02_05.bvh")
     assert len(markers) == len(bvh)
@@ -139,7 +138,6 @@ def test_cmu_markers_and_bvh_are_one_person(shared: Path) -> None:
 
 
 def test_a_capture_of_legs_and_trunk_is_enough(shared: Path) -> None:
-    pytest.importorskip("ezc3d", reason="C3D files need ezc3d")
     path = shared / "motions" / "forceplate" / "opensim_c3d_walk" / "walking2.c3d"
     clip = uk.read_motion(path)
     assert read_markers(path).missing > 0.4

@@ -222,12 +222,12 @@ def test_measured_markers(shared: Path) -> None:
 
 
 def test_measured_c3d(shared: Path) -> None:
-    pytest.importorskip("ezc3d", reason="C3D files need ezc3d")
     walking = read_markers(shared / "motions" / "forceplate" / "opensim_c3d_walk" / "walking2.c3d")
     assert (len(walking), len(walking.names), walking.fps) == (1249, 44, 250)
     assert walking.missing == pytest.approx(0.5, abs=0.01)
     assert walking.forces is not None
-    assert walking.forces.force[..., 2].max(axis=0) == pytest.approx((951, 747), abs=0.6)
+    # 951 and 747 N with the offset of the unloaded plates, about -14 and -20 N
+    assert walking.forces.force[..., 2].max(axis=0) == pytest.approx((965, 767), abs=2)
     # while a plate bears, its centre of pressure is under a foot marker at that time
     f = walking.forces
     for plate in range(2):
@@ -240,7 +240,6 @@ def test_measured_c3d(shared: Path) -> None:
 
 
 def test_no_c3d(tmp_path: Path) -> None:
-    pytest.importorskip("ezc3d", reason="C3D files need ezc3d")
     with pytest.raises(uk.FileFormatError, match="no such file"):
         read_markers(tmp_path / "a.c3d")
     (tmp_path / "a.c3d").write_bytes(b"not a capture" * 100)

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ukemi.errors import FileFormatError, InvalidInputError, UkemiError, UnknownNameError
+from ukemi.errors import FileFormatError, InvalidInputError, UnknownNameError
 from ukemi.model.arrays import Array, frozen, positive
+from ukemi.motion.c3d import read_c3d
 from ukemi.motion.ground_forces import GroundForces, from_opensim
+from ukemi.motion.marker_names import marker_names
+from ukemi.motion.plates import plate_forces
 from ukemi.motion.text import read_text
 
 #: Metres per unit of a marker file.
 UNITS = {"mm": 0.001, "cm": 0.01, "m": 1.0}
+#: Groups of points of a C3D file that are no places: a program computed them from the places.
+COMPUTED = ("ANGLES", "FORCES", "MOMENTS", "POWERS", "SCALARS")
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,7 +70,7 @@ def read_markers(path: str | Path, *, up: str | None = None) -> Markers:
     """Markers from a .trc or .c3d file. up: ``"y"`` or ``"z"``; by default the axis along which the body is longest.
 
     Raises:
-        FileFormatError: a file that cannot be read. UkemiError: C3D files need the package ezc3d.
+        FileFormatError: a file that cannot be read.
     """
     file = Path(path)
     if up not in (None, "y", "z"):
@@ -77,12 +83,23 @@ def read_markers(path: str | Path, *, up: str | None = None) -> Markers:
     raise InvalidInputError(f"{file}: expected a marker file that ends in .trc or .c3d")
 
 
-def _upright(p: Array, up: str | None) -> tuple[Array, bool]:
-    """Turned to z up (from y up about x), and whether it was."""
+def _upright(labels: Sequence[str], p: Array, up: str | None) -> tuple[Array, bool]:
+    """Turned to z up (from y up about x), and whether it was: up is from the feet to the pelvis, or where no name is
+    known the axis along which the markers spread."""
     if up is None:
         seen = p[~np.isnan(p[..., 0]).all(axis=1)]
-        spread = np.median(np.nanmax(seen, axis=1) - np.nanmin(seen, axis=1), axis=0) if len(seen) else np.ones(3)
-        up = "y" if spread[1] > spread[2] else "z"
+        extent = np.median(np.nanmax(seen, axis=1) - np.nanmin(seen, axis=1), axis=0) if len(seen) else np.ones(3)
+        found = marker_names(labels).landmarks
+        low, high = (
+            [labels.index(label) for name, label in found.items() if name.split("_")[-1] in ends]
+            for ends in (("heel", "toe"), ("asis", "psis", "sacrum"))
+        )
+        if low and high:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)  # frames in which nothing was seen
+                body = np.abs(np.nanmedian(np.nanmean(p[:, high], axis=1) - np.nanmean(p[:, low], axis=1), axis=0))
+            extent = body if np.isfinite(body).all() else extent
+        up = "y" if extent[1] > extent[2] else "z"
     return (from_opensim(p), True) if up == "y" else (p, False)
 
 
@@ -116,7 +133,7 @@ def _read_trc(file: Path, up: str | None) -> Markers:
     p = unit * np.array(rows).reshape(len(rows), len(labels), 3)
     p[(p == 0).all(axis=-1)] = np.nan  # how some programs write a marker that was not seen
     p[np.isnan(p).any(axis=-1)] = np.nan
-    return Markers(_unique(labels), rate, _upright(p, up)[0], times[0], None, file.stem)
+    return Markers(_unique(labels), rate, _upright(labels, p, up)[0], times[0], None, file.stem)
 
 
 def _number(file: Path, line: int, what: str, text: str, *, missing: bool = False) -> float:
@@ -162,50 +179,17 @@ def write_trc(markers: Markers, path: str | Path) -> Path:
 
 # --- C3D --------------------------------------------------------------------------------------------------------------
 def _read_c3d(file: Path, up: str | None) -> Markers:
-    try:
-        import ezc3d
-    except ImportError:
-        raise UkemiError(f"{file}: C3D files need the package ezc3d: pip install ukemi[c3d]") from None
-    if not file.is_file():
-        raise FileFormatError(file, None, "no such file")
-    try:
-        c3d: Any = ezc3d.c3d(str(file), extract_forceplat_data=True)
-    except Exception as cause:  # ezc3d raises whatever its C++ throws
-        raise FileFormatError(file, None, f"expected a C3D file: {cause}") from cause
-    point = c3d["parameters"]["POINT"]
-    names = tuple(str(label).strip() for label in point["LABELS"]["value"])
-    rate = float(point["RATE"]["value"][0])
-    unit = UNITS.get(str((point.get("UNITS", {}).get("value") or ["mm"])[0]).strip().lower(), 0.001)
-    data = np.asarray(c3d["data"]["points"], dtype=np.float64)
-    p = unit * np.moveaxis(data[:3, : len(names)], 0, -1).swapaxes(0, 1)
-    if p.size == 0:
+    c3d = read_c3d(file)
+    said = (c3d.texts("POINT:UNITS") or ["mm"])[0].strip().lower()
+    unit = UNITS.get(said, 0.001)
+    if not c3d.points.size:
         raise FileFormatError(file, None, "no markers in it")
-    residuals = np.asarray(c3d["data"]["meta_points"]["residuals"])[0, : len(names)].T
-    p[residuals < 0] = np.nan  # how the format marks what was not seen
-    places, turned = _upright(p, up)
-    first = float(c3d["header"]["points"]["first_frame"])
-    start = first / rate
-    forces = _plates(c3d, turned, start)
-    return Markers(_unique(names), rate, places, start, forces, file.stem)
-
-
-def _plates(c3d: Any, turned: bool, start: float) -> GroundForces | None:
-    """Forces of the plates on the feet, in the axes of the markers; offsets of unloaded plates are left in."""
-    plates = c3d["data"].get("platform", [])
-    if not plates:
-        return None
-    rate = float(c3d["parameters"]["ANALOG"]["RATE"]["value"][0])
-    force, point, torque = [], [], []
-    for plate in plates:
-        length = UNITS.get(str(plate["unit_position"]).lower(), 0.001)
-        moment = length if "mm" in str(plate["unit_moment"]).lower() else 1.0
-        force.append(np.asarray(plate["force"]).T)
-        point.append(length * np.nan_to_num(np.asarray(plate["center_of_pressure"]).T))
-        torque.append(moment * np.nan_to_num(np.asarray(plate["Tz"]).T))
-    f, p, n = (np.stack(values, axis=1) for values in (force, point, torque))
-    if turned:
-        f, p, n = from_opensim(f), from_opensim(p), from_opensim(n)
-    if f[..., 2].sum() < 0:  # some laboratories store what the foot does to the plate
-        f, n = -f, -n
-    names = tuple(str(k + 1) for k in range(len(plates)))
-    return GroundForces(start + np.arange(len(f)) / rate, names, f, p, n)
+    computed = {label.strip() for group in COMPUTED for label in c3d.texts(f"POINT:{group}")}
+    kept = [k for k, label in enumerate(c3d.labels) if label not in computed]
+    labels = tuple(c3d.labels[k] for k in kept)
+    places, turned = _upright(labels, unit * c3d.points[:, kept], up)
+    forces = plate_forces(c3d, unit, 1 if turned else 2)
+    if forces is not None and turned:
+        force, point, torque = (from_opensim(v) for v in (forces.force, forces.point, forces.torque))
+        forces = replace(forces, force=force, point=point, torque=torque)
+    return Markers(_unique(labels), c3d.rate, places, (c3d.first - 1) / c3d.rate, forces, file.stem)
