@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     from ukemi.dynamics_filter.clip import filter_motion
     from ukemi.dynamics_filter.interactive import DynamicsFilter
     from ukemi.dynamics_filter.result import FilterResult
+    from ukemi.forces.trial import TrialForces, estimate_forces
     from ukemi.motion.clip import Clip
     from ukemi.motion.figure import ClipFigure, figure_from_clip
     from ukemi.motion.read import read_motion, write_motion
@@ -61,6 +62,8 @@ _LATE = {
     "Clip": "ukemi.motion.clip",
     "ClipFigure": "ukemi.motion.figure",
     "DynamicsFilter": "ukemi.dynamics_filter.interactive",
+    "TrialForces": "ukemi.forces.trial",
+    "estimate_forces": "ukemi.forces.trial",
     "FilterResult": "ukemi.dynamics_filter.result",
     "figure_from_clip": "ukemi.motion.figure",
     "filter_motion": "ukemi.dynamics_filter.clip",
@@ -119,6 +122,7 @@ __all__ = [
     "Tendons",
     "Tie",
     "Touch",
+    "TrialForces",
     "UkemiError",
     "UkemiWarning",
     "Universal",
@@ -129,6 +133,7 @@ __all__ = [
     "contact_forces",
     "difference",
     "energy",
+    "estimate_forces",
     "figure_from_clip",
     "filter_motion",
     "forward_dynamics",

@@ -36,7 +36,7 @@ ROOMS = [
 #: sim asks report for a progress bar, late and only when wanted; a recording is drawn by report
 #: particles stand alone; only their conversion asks for the figure it converts
 LATE = {("sim", "report"), ("dynamics_filter", "report"), ("particles", "model"), ("particles", "dynamics")}
-PAGES = ["index", "chains", "hand", "particles", "motion", "filter", "view"]
+PAGES = ["index", "chains", "hand", "particles", "motion", "filter", "forces", "view"]
 
 
 def test_every_public_name_exists_and_nothing_else_is_exported() -> None:

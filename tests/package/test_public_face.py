@@ -341,6 +341,20 @@ MOTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "progress": False,
         },
     ),
+    "estimate_forces": (
+        uk.estimate_forces,
+        {
+            "clip": CLIP,
+            "plates": None,
+            "mass": None,
+            "height": None,
+            "sex": "male",
+            "terrain": None,
+            "parts": None,
+            "belt": True,
+            "cutoff": None,
+        },
+    ),
 }
 CALLS = {**MODELS, **DYNAMICS, **WORLDS, **MOTIONS}
 #: What a whole run takes is no error: these are only tried with what is refused at once.
@@ -381,6 +395,7 @@ NOT_CALLED = {
     "Impact",
     "Model",
     "Tie",
+    "TrialForces",
     "hand",
     "particles",
     "threads",

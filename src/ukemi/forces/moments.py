@@ -30,7 +30,8 @@ JOINTS = {
 def joint_moments(estimate: ForceEstimate, forces: GroundForces | None = None) -> JointMoments:
     """Of the motion in an estimate, under its own forces or under others on the same parts, such as those of plates.
 
-    Names such as ``"hip_flexion_r_moment"``: internal moments, positive in the direction of the name.
+    Names such as ``"hip_flexion_r_moment"``: internal moments, positive in the direction of the name. Under other
+    forces only at the times at which these are known.
     """
     model = estimate.model
     tau = estimate.tau if forces is None else _torques_under(estimate, forces)
@@ -50,12 +51,14 @@ def joint_moments(estimate: ForceEstimate, forces: GroundForces | None = None) -
                 moments.append(sign * mirrored * along)
                 powers.append(along * rates[:, k])
     turned = [np.einsum("nij,nj->ni", X[:, 0, :3, :3], tau[:, k : k + 3]) for k in (0, 3)]
+    time = estimate.forces.time
+    known = slice(None) if forces is None else (time > forces.time[0] - 1e-9) & (time < forces.time[-1] + 1e-9)
     return JointMoments(
-        estimate.forces.time,
+        time[known],
         tuple(names),
-        np.stack(moments, axis=1),
-        np.concatenate(turned, axis=1),
-        np.stack(powers, axis=1),
+        np.stack(moments, axis=1)[known],
+        np.concatenate(turned, axis=1)[known],
+        np.stack(powers, axis=1)[known],
     )
 
 

@@ -84,7 +84,7 @@ def score_of(trial: FolderTrial, found: TrialForces, seconds: float) -> Score:
     assert measured is not None
     assert seen is not None
     assert found.measured is not None
-    counts = np.interp(found.moments.time, found.measured.time, seen.astype(np.float64)) > 0.99
+    counts = np.interp(measured.time, found.measured.time, seen.astype(np.float64)) > 0.99
     differences, peaks = moment_differences(found.moments, measured, counts, found.mass)
     force, moment = peak_residual(measured, found.cutoff)
     anterior, lateral, vertical = (fit.foot[name] for name in COMPONENTS)
@@ -113,10 +113,16 @@ def score_of(trial: FolderTrial, found: TrialForces, seconds: float) -> Score:
 def moment_differences(
     mine: JointMoments, measured: JointMoments, counts: NDArray[np.bool_], mass: float
 ) -> tuple[dict[str, float], float]:
-    """RMS differences of sagittal moments by joint [N m/kg], and the mean size of that of their extremes [%]."""
+    """RMS differences of sagittal moments by joint [N m/kg], and the mean size of that of their extremes [%].
+
+    counts: samples of the measured ones that do.
+    """
     out, peaks = {}, []
     for name in SAGITTAL:
-        pairs = [(mine[f"{name}_{s}_moment"][counts], measured[f"{name}_{s}_moment"][counts]) for s in "rl"]
+        columns = [f"{name}_{side}_moment" for side in "rl"]
+        pairs = [
+            (np.interp(measured.time, mine.time, mine[column])[counts], measured[column][counts]) for column in columns
+        ]
         out[name.split("_")[0]] = float(np.sqrt(np.mean([(a - b) ** 2 for a, b in pairs]))) / mass
         peaks += [abs(np.abs(a).max() / np.abs(b).max() - 1) for a, b in pairs if len(b) and np.abs(b).max() > 0]
     return out, 100 * float(np.mean(peaks)) if peaks else float("nan")

@@ -24,7 +24,7 @@ from ukemi.forces.moments import joint_moments
 from ukemi.forces.plates import Stance, mass_on_plates, on_feet, seen_whole, smoothed, stances
 from ukemi.model.arrays import Array, positive
 from ukemi.model.figures.anthropometry import Sex
-from ukemi.model.kinds import of_kind
+from ukemi.model.kinds import of_kind, truth
 from ukemi.motion.clip import Clip
 from ukemi.motion.ground_forces import GroundForces, read_ground_forces
 
@@ -117,7 +117,7 @@ def estimate_forces(
     of_kind("estimate_forces", clip, Clip, "a clip or its file")
     if isinstance(plates, str | Path):
         plates = read_ground_forces(plates)
-    placed = place(clip, None, terrain, mass=mass, height=height, sex=sex, parts=parts, belt=belt)
+    placed = place(clip, None, terrain, mass=mass, height=height, sex=sex, parts=parts, belt=truth("belt", belt))
     measured, said = None, None if mass is None else positive("mass", mass)
     mass_from = "given" if said is not None else "height"
     if plates is not None:
