@@ -34,7 +34,8 @@ class Problem:
     """What is known before the solve. times (n,): of the samples; first, basis: of the spline there.
 
     known (n, 6): forces that act besides those that are sought, such as plates', and their moment about the world's
-    origin [N, N m].
+    origin [N, N m]. price (n, 6): fixed, of what the root lacks [1/unit^2]; None: it may lack nothing, or as much as
+    ``strength`` says.
     spread (nv,), rates (nv,), jolts (nv,): square roots of the costs of distances, rates and accelerations.
     """
 
@@ -46,6 +47,7 @@ class Problem:
     knots: Knots
     leg: float
     strength: float = 1.0
+    price: Array | None = None
     core: _core.Trajectory = field(init=False)
 
     def __post_init__(self) -> None:

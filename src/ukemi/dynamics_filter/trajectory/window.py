@@ -63,6 +63,9 @@ class Window(WindowSteps):
         self.fresh, self.looked = True, False
         self.leftover: Array | None = None
         self.tolerance, self.before = np.full(n, STEP[0]), np.full(n, np.inf)
+        self.price = None if problem.price is None else problem.price[self.samples]
+        if problem.strength < 1:
+            self.price = np.full((n, 6), STIFFNESS[0] * max(problem.strength / (1 - problem.strength), 1e-6))
 
     def run(self) -> Iterator[float]:
         """Seeks the contacts, then fits; yields the share of the work that is done, at most."""
@@ -81,6 +84,8 @@ class Window(WindowSteps):
         self.lines = p.points.lines(q, point, normals)
         unlikely = p.unlikelihood(above, velocity, s)
         self.cost = np.where(unlikely < 2 * DEAREST, p.settings.force * np.exp(np.minimum(unlikely, DEAREST)), -1.0)
+        if (p.given[s] < 0).all():  # every force is known
+            return
         low, high = p.settings.consistency
         for k in range(SEEK):
             share = min(k / (SEEK - 3), 1.0)
@@ -96,10 +101,10 @@ class Window(WindowSteps):
         self.state.on[s], self.state.inside[s] = self.on, self.inside
         likely = np.where(self.cost > 0, np.minimum(self.cost, UNSURE * p.settings.force), UNSURE * p.settings.force)
         self.cost = np.where(self.on, likely / np.maximum(self.inside, 1e-2) ** 4, -1.0)
-        if p.strength < 1:  # a fixed price of what the root lacks instead of multipliers
-            self.stiffness[:] = STIFFNESS[0] * max(p.strength / (1 - p.strength), 1e-6)
+        if self.price is not None:  # instead of multipliers
+            self.stiffness[:] = self.price
         yield from self._converge(FIT)
-        if p.strength < 1:
+        if self.price is not None:
             return
         if self._look_for_supports():
             yield from self._converge(FIT)
@@ -114,7 +119,6 @@ class Window(WindowSteps):
 
     def _converge(self, limit: int) -> Iterator[Iteration]:
         """Steps with these contacts; multipliers move whenever the motion has settled."""
-        p = self.problem
         for k in range(limit):
             share = min(k / SETTLE, 1.0) if self.fresh else 1.0
             self._lower_barrier(share)
@@ -123,12 +127,12 @@ class Window(WindowSteps):
             if share < 1.0:
                 continue
             calm = self.moved < self.tolerance
-            if (p.strength < 1 and calm.all()) or (p.strength == 1 and now.residual < RESIDUAL):
+            if calm.all() if self.price is not None else now.residual < RESIDUAL:
                 break
             if self.fresh and not self.looked and (calm.mean() > MOSTLY or k >= LOOK):
                 self.looked = True
                 self.leftover = self.state.residual[self.samples].copy()
-            if p.strength == 1 and (self.looked or not self.fresh):
+            if self.price is None and (self.looked or not self.fresh):
                 self._update_multipliers(calm)
 
     def _unsettled(self) -> list[tuple[int, int]]:

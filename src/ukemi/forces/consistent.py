@@ -1,0 +1,229 @@
+"""Motion and ground forces that agree: the nearest motion to a clip that its ground forces explain.
+
+With plates this is residual reduction, as OpenSim's RRA [Delp et al. 2007] and AddBiomechanics [Werling et al. 2023] do
+it, by the whole-clip problem of the filter: the forces are known, nothing is sought but the motion, and what the root
+lacks has a price. Without plates it is the filter itself, which finds the forces and leaves nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ukemi.dynamics.inverse import inverse_dynamics
+from ukemi.dynamics.kinematics import center_of_mass, difference, link_poses
+from ukemi.dynamics_filter.placed import PlacedClip
+from ukemi.dynamics_filter.quality import LEFTOVER
+from ukemi.dynamics_filter.result import UNLOADED
+from ukemi.dynamics_filter.trajectory.loads import loads_of
+from ukemi.dynamics_filter.trajectory.problem import Problem
+from ukemi.dynamics_filter.trajectory.props import infer_props
+from ukemi.dynamics_filter.trajectory.setting import STANDARD
+from ukemi.dynamics_filter.trajectory.solve import solve
+from ukemi.dynamics_filter.trajectory.window import STEP as SETTLED
+from ukemi.errors import InvalidInputError
+from ukemi.forces.agreement import resampled
+from ukemi.forces.body_fit import FittedBody, fitted_body
+from ukemi.forces.estimate import BEARS, STEP, ForceEstimate, cutoff_of
+from ukemi.forces.known import KnownForces, placed_origin
+from ukemi.model.arrays import Array
+from ukemi.model.model import Model
+from ukemi.motion.clip import Clip
+from ukemi.motion.ground_forces import GroundForces
+from ukemi.motion.pressure import gathered
+
+#: Of a motion that is to agree with plates. Knots are as near to each other as the samples of estimated forces; rates
+#: and accelerations off the clip are cheap, they are what must change; how deep soles sink does not count: those of
+#: captures do, and the plates say where they bear. Chosen among ten settings on the runs of three subjects.
+TRACKING = replace(
+    STANDARD, step=STEP, turn=0.02, velocity_time=0.13, acceleration_time=0.05, inertia=0.3, penetration=1e3
+)
+#: Price of a force and of a moment that the root lacks while plates see every foot, and otherwise [1/unit^2]. Ten times
+#: dearer halves what is left, and moves joint centres a quarter farther (the same runs).
+FORCE, MOMENT, NO_PRICE = 3e3, 1e3, 1e-6
+#: Fewer samples that plates see tell nothing.
+FEWEST = 10
+
+
+@dataclass(frozen=True)
+class Residual:
+    """What the root lacks: largest and RMS force [N] and moment [N m]."""
+
+    force: float
+    moment: float
+    force_rms: float
+    moment_rms: float
+
+    @classmethod
+    def of(cls, wrench: Array) -> Residual:
+        """From (n, 6) [N, N m]."""
+        size = np.linalg.norm(wrench.reshape(-1, 2, 3), axis=-1)
+        rms = np.sqrt((size**2).mean(axis=0))
+        return cls(float(size[:, 0].max()), float(size[:, 1].max()), float(rms[0]), float(rms[1]))
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Of a motion from the clip, RMS: joints [deg], centre of mass [cm], centres of all joints [mm]."""
+
+    joints: float
+    centre_of_mass: float
+    joint_centres: float
+
+    @classmethod
+    def between(cls, model: Model, q0: Array, q1: Array) -> Distances:
+        """Of two motions (frames, nq)."""
+        turns = difference(model, q0, q1)[:, 6:]
+        moving = [link.index for link in model.links if link.joint.nv]
+        centres = (link_poses(model, q1) - link_poses(model, q0))[:, moving, :3, 3]
+        away = center_of_mass(model, q1) - center_of_mass(model, q0)
+        return cls(float(np.degrees(np.sqrt((turns**2).mean()))), 100 * _rms(away), 1000 * _rms(centres))
+
+
+@dataclass(frozen=True, eq=False)
+class ConsistentMotion:
+    """placed: the clip. estimate: the motion that was found, with its forces. frames (frames, nq): at the clip's times.
+
+    before, after: residuals of the clip, on the body as it came, and of the estimate, in the samples that count (n,);
+    before and body are None where nobody measured. distances: from the clip. body: what was changed of it.
+    iterations, converged: of the solve.
+    """
+
+    placed: PlacedClip
+    estimate: ForceEstimate
+    frames: Array
+    before: Residual | None
+    after: Residual
+    counts: NDArray[np.bool_]
+    distances: Distances
+    body: FittedBody | None
+    iterations: int
+    converged: bool
+
+    @property
+    def motion(self) -> Clip:
+        """The motion on the clip's own skeleton."""
+        own, times = self.placed.own, self.placed.clip.time
+        if own is None:
+            raise AttributeError("this motion is on another model than the clip's: it has frames, but no clip")
+        frames = self.frames.copy()
+        frames[:, :3] += times[:, None] * self.placed.ground.velocity
+        return own.to_clip(frames)
+
+
+def consistent_with_plates(
+    placed: PlacedClip,
+    measured: GroundForces,
+    cutoff: float | None = None,
+    *,
+    seen: NDArray[np.bool_] | None = None,
+    fit_body: bool = True,
+) -> ConsistentMotion:
+    """The motion nearest to a clip that what plates measured explains.
+
+    Args:
+        placed: the clip on its body and ground.
+        measured: forces on links of the body (`ukemi.forces.plates.on_feet`), as measured, on the clip's clock and in
+            its place.
+        cutoff: at which motion and forces are smoothed [Hz]; by default 3.6 sqrt(g / leg), 12 Hz for an adult.
+        seen: (samples of ``measured``,) in which no foot stands beside the plates; in others nothing is asked.
+        fit_body: whether mass and the heaviest segment's centre of mass may be changed (`ukemi.forces.body_fit`).
+
+    Raises:
+        InvalidInputError: the plates were read at other times than the motion.
+        UnknownNameError: a force on a link that the body does not have.
+    """
+    clip, edge = placed.clip, cutoff_of(placed, cutoff)
+    problem = placed.problem(TRACKING, edge)
+    known = KnownForces(placed, measured, problem.times, edge)
+    inside = problem.times <= clip.time[-1] + 1e-9
+    counts = known.covered & inside
+    if seen is not None:
+        counts &= resampled(known.clock, measured.time, seen.astype(np.float64)) > 0.99
+    if counts.sum() < FEWEST:
+        raise InvalidInputError(
+            f"plates: read from {measured.time[0]:g} to {measured.time[-1]:g} s, the motion lasts from {clip.start:g} "
+            f"to {clip.start + clip.duration:g} s: they tell something of {counts.sum()} of its {inside.sum()} samples"
+        )
+    problem.known = known.total
+    before = Residual.of(_residual(problem, *problem.reference.at(problem.times))[counts])
+    body = fitted_body(problem, counts) if fit_body else None
+    if body is not None:
+        problem = replace(problem, model=body.model)
+        problem.known = known.total
+    problem.given[:] = -1  # besides these forces there are none
+    problem.efforts[:] = np.inf  # and whoever exerted them had the strength
+    problem.price = np.where(counts[:, None], np.repeat((FORCE, MOMENT), 3), NO_PRICE)
+    solution = solve(problem, clip.time)
+    state = solution.state
+    residual = _residual(problem, state.q, state.v, state.a)
+    external = known.on_links(problem.model, state.q)
+    tau = inverse_dynamics(problem.model, state.q, state.v, state.a, external=external)
+    estimate = ForceEstimate(
+        *(problem.model, placed.figure.soles, state.q[inside], state.v[inside], state.a[inside]),
+        *(_rows(known.as_forces(), inside), known.origin[inside], tau[inside], residual[inside]),
+    )
+    settled = all(rows[-1].step < SETTLED[0] for rows in solution.trace)
+    return ConsistentMotion(
+        *(placed, estimate, state.frames, before, Residual.of(residual[counts]), counts[inside]),
+        *(Distances.between(problem.model, placed.q, state.frames), body),
+        *(solution.iterations, settled and not solution.interrupted),
+    )
+
+
+def consistent_estimate(placed: PlacedClip, cutoff: float | None = None) -> ConsistentMotion:
+    """The motion nearest to a clip that forces of its ground explain, and these forces: those of the filter.
+
+    Steps and seats that the motion shows, and that explain more, are taken for true. What else holds the body, if
+    anything, is in the residual. cutoff: of the clip; by default the filter's [Hz].
+    """
+    problem = placed.problem(cutoff=cutoff)
+    solution = solve(problem, placed.clip.time)
+    props = [] if solution.interrupted else infer_props(problem, solution.state)
+    if props:
+        seated = placed.with_props([prop.box for prop in props])
+        again = seated.problem(cutoff=cutoff)
+        better = solve(again, placed.clip.time)
+        explains = better.supported < solution.supported and better.leftover <= max(solution.leftover, LEFTOVER)
+        if explains and not better.interrupted:
+            placed, problem, solution = seated, again, better
+    state, inside = solution.state, problem.times <= placed.clip.time[-1] + 1e-9
+    loads = loads_of(problem, state, inside)
+    residual = state.residual[inside] * np.repeat((problem.weight, problem.moment), 3)
+    origin = placed_origin(placed, loads.time)
+    soles, groups = placed.figure.soles, problem.points.groups
+    feet = [soles[side].link for side in ("right", "left") if side in soles]
+    bears = {g: loads.force[:, [x == g for x in groups], 2].sum(axis=1).max() for g in dict.fromkeys(groups)}
+    names = (*feet, *(g for g in bears if g not in feet and bears[g] > BEARS * problem.weight))
+    clock, at = loads.time + placed.clip.start, loads.place + origin[:, None]
+    forces = gathered(clock, names, groups, loads.force, at, UNLOADED * problem.weight)
+    estimate = ForceEstimate(
+        *(problem.model, soles, state.q[inside], state.v[inside], state.a[inside]),
+        *(forces, origin, loads.tau, residual),
+    )
+    return ConsistentMotion(
+        *(placed, estimate, state.frames, None, Residual.of(residual), np.ones(len(residual), dtype=bool)),
+        *(Distances.between(problem.model, placed.q, state.frames), None),
+        *(solution.iterations, solution.converged),
+    )
+
+
+def _residual(problem: Problem, q: Array, v: Array, a: Array) -> Array:
+    """(n, 6): what a motion needs besides the problem's known forces, about the root, in world axes [N, N m]."""
+    nowhere = np.zeros((len(q), len(problem.points), 3))
+    out = problem.core.kinematics(q, v, a, nowhere)[0] * np.repeat((problem.weight, problem.moment), 3)
+    force, moment = problem.known[:, :3], problem.known[:, 3:]
+    out[:, :3] -= force
+    out[:, 3:] -= moment - np.cross(q[:, :3], force)
+    return out
+
+
+def _rows(forces: GroundForces, rows: NDArray[np.bool_]) -> GroundForces:
+    return GroundForces(forces.time[rows], forces.names, forces.force[rows], forces.point[rows], forces.torque[rows])
+
+
+def _rms(vectors: Array) -> float:
+    """Of the lengths of vectors (..., 3)."""
+    return float(np.sqrt((vectors**2).sum(axis=-1).mean()))
