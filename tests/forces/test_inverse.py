@@ -34,7 +34,7 @@ def model_of(folder: Path, joints: list[Joint]) -> uk.Model:
     return uk.load(written(folder, osim(joints, extra=gravity), "model.osim"))
 
 
-def placed(model: uk.Model, time: np.ndarray, **values: object) -> np.ndarray:
+def placed(model: uk.Model, time: np.ndarray, **values: float | np.ndarray) -> np.ndarray:
     q = np.tile(model.neutral(), (len(time), 1))
     for name, x in values.items():
         q[:, model.joint(name).q.start] = x

@@ -88,8 +88,8 @@ def test_masses_are_de_levas(figure: uk.ClipFigure) -> None:
 
 
 def test_the_figure_weighs_and_balances_like_the_human_of_the_package(figure: uk.ClipFigure) -> None:
-    """The made walk has de Leva's proportions: in the zero pose the centre of mass is that of human(40), but for the mass
-    of waist and ribs, 3 % of the height behind the line on which de Leva has it."""
+    """The made walk has de Leva's proportions: in the zero pose the centre of mass is that of human(40), but for the
+    mass of waist and ribs, 3 % of the height behind the line on which de Leva has it."""
     human = uk.human(40, height=1.75, mass=70)
     q = figure.model.neutral()
     mine, theirs = uk.center_of_mass(figure.model, q), uk.center_of_mass(human, human.neutral())

@@ -252,6 +252,7 @@ def test_a_coordinate_that_is_no_angle_carries_its_body_as_in_opensim(tmp_path: 
 @pytest.mark.filterwarnings("ignore:.*functions that are not straight")
 def test_a_patella_goes_with_the_knee_in_a_world(tmp_path: Path) -> None:
     model = small(tmp_path, LEG, extra=CAP)
+    assert model.gravity is not None
     world = uk.World(gravity=model.gravity)
     leg = world.add(model)
     assert world.mobility().dof == 2
@@ -277,8 +278,8 @@ def test_models_with_splines_survive_pickling(tmp_path: Path) -> None:
         model = small(tmp_path, ALL)
     back = pickle.loads(pickle.dumps(model))
     q, v = model.random(np.random.default_rng(4))
-    torques = (coupled_inverse_dynamics(m, q, v, v) for m in (back, model))
-    np.testing.assert_allclose(*torques, atol=1e-12)
+    mine, theirs = (coupled_inverse_dynamics(m, q, v, v) for m in (back, model))
+    np.testing.assert_allclose(mine, theirs, atol=1e-12)
 
 
 @pytest.mark.filterwarnings("ignore:.*functions that are not straight")
