@@ -41,7 +41,7 @@ def ik(
     ] = None,
     scale: Annotated[
         Path | None,
-        typer.Option(help="Setup .xml of OpenSim's ScaleTool; default: all pairs of markers that both have."),
+        typer.Option(help="Setup .xml of OpenSim's ScaleTool; default: by all markers that both have."),
     ] = None,
     mass: Annotated[
         float | None, typer.Option(help="Of the person (kg), for the scaled model; default by the setup, or unchanged.")
@@ -65,8 +65,10 @@ def ik(
     In the folder: TRIAL_ik.mot (angles in degrees, for OpenSim), TRIAL_ik_marker_errors.sto (metres, by frame),
     TRIAL_ik_marker_errors.csv (by marker), and MODEL_scaled.osim.
 
-    Read the errors first: OpenSim's guide asks for a root mean square below 2 cm and a largest error below 2-4 cm. One
-    marker that is far off everywhere stands elsewhere on the person than on the model, or has another's name.
+    Read the errors first: OpenSim's guide asks for a root mean square below 2 cm and a largest error below 2-4 cm. A
+    marker that is far off in all frames stands elsewhere on the person than on the model, or bears another's name.
+    With --scale the model is scaled as OpenSim's ScaleTool would; without, every body gets one factor, from all markers
+    at once, and markers that stand elsewhere weigh little.
 
     Examples:
 
@@ -188,7 +190,7 @@ def _summary(result: InverseKinematics, trial: Path, scaled: Scaled | None) -> d
         "start_s": float(result.time[0]),
         "end_s": float(result.time[-1]),
         "coordinates": len(result.names),
-        "rms_mm": 1000 * float(np.sqrt(np.mean(result.rms**2))),
+        "rms_mm": 1000 * float(np.sqrt(np.nanmean(result.errors**2))),
         "largest_mm": 1000 * float(result.largest.max()),
         "largest_at_s": float(result.time[np.argmax(result.largest)]),
         "markers": {
