@@ -1,9 +1,10 @@
 """Inverse kinematics: the coordinates of an OpenSim model with which its markers come closest to those of a trial.
 
-Every frame is a weighted nonlinear least-squares problem, OpenSim's [D07]: sum w |x(q) - m|^2 / sum w over the markers
-m that are seen, plus weights on coordinates, with locked, coupled and clamped coordinates kept. It is solved by
-Levenberg-Marquardt steps with exact Jacobians, bounds by an active set, and many frames at once: a chain of frames
-`STRIDE` apart, each from the one before, then all between from the straight line between these.
+Every frame is a weighted nonlinear least-squares problem, that of OpenSim (Delp et al., IEEE Trans. Biomed. Eng. 54,
+2007; `SimTK::Markers`, `SimTK::QValue`): sum w |x(q) - m|^2 / sum w over the markers m that are seen, plus weights on
+coordinates, with locked, coupled and clamped coordinates kept. It is solved by damped Gauss-Newton, then Newton steps
+with exact derivatives, bounds by an active set, and many frames at once: a chain of frames `STRIDE` apart, each from
+the one before, then all from the straight lines between these.
 """
 
 from __future__ import annotations
