@@ -17,9 +17,10 @@ from ukemi.dynamics_filter.trajectory.problem import GRAVITY, Problem
 from ukemi.model.arrays import Array
 from ukemi.model.inertia import MassProperties
 from ukemi.model.model import Link, Model, tree_of
+from ukemi.motion.footfalls import runs
 
-#: Standard deviations: of the mass [share], of the segment's centre [l], and of the difference of the body's velocities
-#: between the ends of a record [m/s], over whose duration the mean force is as uncertain.
+#: Standard deviations: of the mass [share], of the segment's centre [l], and of the body's velocity at the ends of a
+#: record, besides what the residual's own swings make of it [m/s].
 MASS, CENTRE, STEADY = 0.05, 0.02, 0.02
 #: The ends of what plates saw do not count: smoothing has less to go by there [s].
 ENDS = 0.1
@@ -56,17 +57,20 @@ def fitted_body(problem: Problem, counts: NDArray[np.bool_]) -> FittedBody:
     def asked(scale: float, shift: Array) -> Array:
         model = _changed(problem.model, scale, shift)
         core = _core.Trajectory(tree_of(model), [], np.array((0, 0, -GRAVITY)), problem.weight, problem.moment)
-        mean: Array = core.kinematics(q, v, a, np.zeros((len(q), 0, 3)))[0].mean(axis=0)
-        return mean[ROWS]
+        out: Array = core.kinematics(q, v, a, np.zeros((len(q), 0, 3)))[0][:, ROWS]
+        return out
 
-    noise = STEADY / (GRAVITY * inner.sum() * step)
+    # the mean over the duration T is as uncertain as the momenta at both ends, over T
+    lack = wanted[:, ROWS] - asked(1.0, np.zeros(3))
+    swings = step * np.cumsum(lack - lack.mean(axis=0), axis=0)
+    noise = np.sqrt((swings.var(axis=0) + (STEADY / GRAVITY) ** 2) * len(runs(inner))) / (len(q) * step)
     prior = np.diag([1 / MASS, *[1 / (CENTRE * problem.leg)] * 3])
     x = np.zeros(4)  # mass, as a share more; centre
     for _ in range(ROUNDS):
         scale, shift = 1 + x[0], x[1:]
-        here = asked(scale, shift)
-        columns = [here / scale, *((asked(scale, shift + e) - here) / STEP for e in STEP * np.eye(3))]
-        rows, right = np.stack(columns, axis=1) / noise, (wanted.mean(axis=0)[ROWS] - here) / noise
+        here = asked(scale, shift).mean(axis=0)
+        columns = [here / scale, *((asked(scale, shift + e).mean(axis=0) - here) / STEP for e in STEP * np.eye(3))]
+        rows, right = np.stack(columns, axis=1) / noise[:, None], (wanted[:, ROWS].mean(axis=0) - here) / noise
         x += np.linalg.lstsq(np.vstack([rows, prior]), np.concatenate([right, -prior @ x]), rcond=None)[0]
     return FittedBody(_changed(problem.model, 1 + x[0], x[1:]), _heaviest(problem.model).name, x[1:])
 

@@ -36,14 +36,21 @@ class KnownForces:
         wrench = resampled(self.clock, measured.time, smooth) * self.covered[:, None, None]
         wrench[..., 3:] -= np.cross(self.origin[:, None], wrench[..., :3])
         self.wrench = wrench
-        self.heights = np.stack([self._height(measured, k) for k in range(len(self.names))], axis=1)
+        self.points = np.stack([self._points(measured, smooth[:, k], k) for k in range(len(self.names))], axis=1)
 
-    def _height(self, measured: GroundForces, k: int) -> Array:
-        """(n,) of the plate under a foot, also a little before it is loaded and after [m]."""
-        on = measured.force[:, k, 2] > STANCE
+    def _points(self, measured: GroundForces, wrench: Array, k: int) -> Array:
+        """(n, 3): a foot's centre of pressure; while it bears less than 20 N, between the last one and the next [m]."""
+        foot = of_wrenches(measured.time, self.names[k : k + 1], wrench[:, None], self._heights(measured, k)[:, None])
+        on = foot.force[:, 0, 2] > STANCE
         if not on.any():
-            return np.zeros(len(self.clock))
-        return np.interp(self.clock, measured.time[on], measured.point[on, k, 2])
+            return np.zeros((len(self.clock), 3))
+        return resampled(self.clock, measured.time[on], foot.point[on, 0])
+
+    @staticmethod
+    def _heights(measured: GroundForces, k: int) -> Array:
+        """(samples,) of the plate under a foot, also a little before it is loaded and after [m]."""
+        on = measured.force[:, k, 2] > STANCE
+        return np.interp(measured.time, measured.time[on], measured.point[on, k, 2]) if on.any() else np.zeros(len(on))
 
     @property
     def total(self) -> Array:
@@ -63,10 +70,11 @@ class KnownForces:
         return out
 
     def as_forces(self) -> GroundForces:
-        """With centres of pressure, on the clip's clock and in its place; below 20 N all is zero."""
-        wrench = self.wrench.copy()
-        wrench[..., 3:] += np.cross(self.origin[:, None], wrench[..., :3])
-        return of_wrenches(self.clock, self.names, wrench, self.heights)
+        """The same at centres of pressure, on the clip's clock and in its place: what a hardly loaded foot has besides
+        its force, there is no centre of pressure for, is all in its free moment."""
+        force, moment = self.wrench[..., :3], self.wrench[..., 3:]
+        turn = moment - np.cross(self.points - self.origin[:, None], force)
+        return GroundForces(self.clock, self.names, force, self.points, turn)
 
 
 def placed_origin(placed: PlacedClip, times: Array) -> Array:
