@@ -39,8 +39,9 @@ SWAY, OFTEN = 0.006, 0.5
 #: contradicted by plates: two or three of each, and of the sway, were tried on six subjects, and change the interval
 #: score of bands of 90 % (Gneiting and Raftery 2007) by 2 % at most.
 SMOOTHING, CONTACT, LINE = 0.6, 0.4, 1.0
-#: A link that carries more than this share of the body's mass, with all that hangs on it, is of the trunk.
-TRUNK = 1 / 3
+#: A link that carries more than this share of the body's mass, with all that hangs on it, is of the trunk: ribs with
+#: head and arms are a third, a leg is a fifth (de Leva).
+TRUNK = 0.25
 
 
 def scatter(at: Mapping[str, Array], others: Iterable[Mapping[str, Array]]) -> dict[str, Array]:
