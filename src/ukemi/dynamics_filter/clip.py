@@ -21,6 +21,7 @@ from ukemi.dynamics_filter.trajectory.problem import Problem
 from ukemi.dynamics_filter.trajectory.props import Prop, carried_by, infer_props
 from ukemi.dynamics_filter.trajectory.setting import STANDARD, TrajectorySettings
 from ukemi.dynamics_filter.trajectory.solve import Solution, solve
+from ukemi.dynamics_filter.trajectory.state import away_from_input
 from ukemi.errors import InvalidInputError
 from ukemi.model.arrays import numbers, positive
 from ukemi.model.figures.anthropometry import Sex
@@ -29,6 +30,9 @@ from ukemi.model.model import Model
 from ukemi.motion.clip import Clip
 
 SOLVERS = ("trajectory", "online", "paper")
+#: What holds a body for less than this share of the time may be none: the ground alone is tried, and believed where it
+#: explains the motion within this many times the distance at which a support is looked for.
+BRIEFLY, STILL_NEAR = 0.25, 2.0
 
 
 def filter_motion(
@@ -95,8 +99,9 @@ def filter_motion(
         return follow(solver, placed.figure, placed.q, clip, placed.terrain, placed.own, progress)
     limit = None if cutoff is None else positive("cutoff", cutoff)
 
-    def problem_of(placed: PlacedClip) -> Problem:
+    def problem_of(placed: PlacedClip, alone: bool = False) -> Problem:
         problem = placed.problem(s, limit)
+        problem.alone = alone
         give_contacts(problem, contacts, clip.start)
         keep_parts(problem, keep)
         problem.strength = amount
@@ -117,6 +122,12 @@ def filter_motion(
             placed, problem, solution = on_props, again, better
         else:
             props = []
+    if 0 < solution.supported < BRIEFLY and not solution.interrupted and not props:  # does the ground do it alone?
+        again = problem_of(placed, alone=True)
+        alone = _with_bar(lambda bar: solve(again, clip.time, bar), progress)
+        away = float(away_from_input(again, alone.state.q, again.times).max())
+        if alone.leftover < LEFTOVER and away < STILL_NEAR * s.far * again.leg and not alone.interrupted:
+            problem, solution = again, alone
     return _result(placed, problem, solution, clock.perf_counter() - begun, fps, props)
 
 

@@ -33,6 +33,7 @@ USED = 0.98
 class Problem:
     """What is known before the solve. times (n,): of the samples; first, basis: of the spline there.
 
+    strength: 1 for full physics. alone: whether nothing but the ground may hold the body.
     known (n, 6): forces that act besides those that are sought, such as plates', and their moment about the world's
     origin [N, N m]. price (n, 6): fixed, of what the root lacks [1/unit^2]; None: it may lack nothing, or as much as
     ``strength`` says.
@@ -47,6 +48,7 @@ class Problem:
     knots: Knots
     leg: float
     strength: float = 1.0
+    alone: bool = False
     price: Array | None = None
     core: _core.Trajectory = field(init=False)
 

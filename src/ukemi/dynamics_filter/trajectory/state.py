@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ukemi.dynamics.kinematics import center_of_mass
 from ukemi.dynamics_filter.trajectory.contacts import Schedule
 from ukemi.dynamics_filter.trajectory.problem import Problem
 from ukemi.model.arrays import Array
@@ -86,3 +87,14 @@ class Terms:
     local: Array
     distance: Array
     merit: float
+
+
+def away_from_input(problem: Problem, q: Array, times: Array) -> Array:
+    """(n,): distance of the centre of mass from the input's, but for a constant rise, RMS over tau around each sample
+    [m]."""
+    from scipy.ndimage import uniform_filter1d
+
+    com = center_of_mass(problem.model, q) - center_of_mass(problem.model, problem.reference.at(times)[0])
+    com[:, 2] -= com[:, 2].mean()
+    out: Array = np.sqrt(uniform_filter1d((com**2).sum(axis=1), max(round(problem.tau / problem.knots.step), 1)))
+    return out

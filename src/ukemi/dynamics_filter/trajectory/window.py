@@ -12,11 +12,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from ukemi.dynamics.kinematics import center_of_mass
 from ukemi.dynamics_filter.trajectory.contacts import DEAREST, Schedule, offence, schedule_of, sustained, widened
 from ukemi.dynamics_filter.trajectory.cost import STIFFNESS
 from ukemi.dynamics_filter.trajectory.problem import GRAVITY, Problem, likelihood_of
-from ukemi.dynamics_filter.trajectory.state import Iteration, State
+from ukemi.dynamics_filter.trajectory.state import Iteration, State, away_from_input
 from ukemi.dynamics_filter.trajectory.steps import WindowSteps
 from ukemi.model.arrays import Array
 from ukemi.motion.footfalls import runs
@@ -233,15 +232,10 @@ class Window(WindowSteps):
         """Where the ground alone asks for a motion far from the input, or for more than there is, and much was left
         over before the motion was bent to it, something else holds the body. Who touches nothing and is hardly held
         falls, and has no support."""
-        from scipy.ndimage import uniform_filter1d
-
         p, s = self.problem, self.samples
-        if self.leftover is None or self.on is None:
+        if p.alone or self.leftover is None or self.on is None:
             return False
-        com = center_of_mass(p.model, self.state.q[s]) - center_of_mass(p.model, p.reference.at(p.times[s])[0])
-        com[:, 2] -= com[:, 2].mean()
-        width = max(round(p.tau / p.knots.step), 1)
-        far = np.sqrt(uniform_filter1d((com**2).sum(axis=1), width)) > p.settings.far * p.leg
+        far = away_from_input(p, self.state.q[s], p.times[s]) > p.settings.far * p.leg
         far |= np.abs(self.state.residual[s]).max(axis=1) > HOLDS
         wrench, high = self.leftover, p.settings.support
         found = sustained(np.linalg.norm(wrench, axis=1), high, high / 3, p.settings.shortest * p.tau, p.knots.step)
