@@ -2,7 +2,8 @@
 
 With plates this is residual reduction, as OpenSim's RRA [Delp et al. 2007] and AddBiomechanics [Werling et al. 2023] do
 it, by the whole-clip problem of the filter: the forces are known, nothing is sought but the motion, and what the root
-lacks has a price. Without plates it is the filter itself, which finds the forces and leaves nothing.
+lacks has a price. Without plates the estimated forces take their place; or it is the filter itself, which moves the
+motion farther and leaves nothing.
 """
 
 from __future__ import annotations
@@ -15,24 +16,20 @@ from numpy.typing import NDArray
 from ukemi.dynamics.inverse import inverse_dynamics
 from ukemi.dynamics.kinematics import center_of_mass, difference, link_poses
 from ukemi.dynamics_filter.placed import PlacedClip
-from ukemi.dynamics_filter.quality import LEFTOVER
-from ukemi.dynamics_filter.result import UNLOADED
-from ukemi.dynamics_filter.trajectory.loads import loads_of
 from ukemi.dynamics_filter.trajectory.problem import Problem
-from ukemi.dynamics_filter.trajectory.props import infer_props
 from ukemi.dynamics_filter.trajectory.setting import STANDARD
 from ukemi.dynamics_filter.trajectory.solve import solve
 from ukemi.dynamics_filter.trajectory.window import STEP as SETTLED
 from ukemi.errors import InvalidInputError
 from ukemi.forces.agreement import resampled
 from ukemi.forces.body_fit import FittedBody, fitted_body
-from ukemi.forces.estimate import BEARS, STEP, ForceEstimate, cutoff_of
-from ukemi.forces.known import KnownForces, placed_origin
+from ukemi.forces.estimate import STEP, ForceEstimate, cutoff_of, estimate
+from ukemi.forces.filtered import filtered_estimate
+from ukemi.forces.known import KnownForces
 from ukemi.model.arrays import Array
 from ukemi.model.model import Model
 from ukemi.motion.clip import Clip
 from ukemi.motion.ground_forces import GroundForces
-from ukemi.motion.pressure import gathered
 
 #: Of a motion that is to agree with plates. Knots are as near to each other as the samples of estimated forces; rates
 #: and accelerations off the clip are cheap, they are what must change; legs, whose turns move most of the body, are
@@ -97,7 +94,7 @@ class ConsistentMotion:
     """placed: the clip. estimate: the motion that was found, with its forces. frames (frames, nq): at the clip's times.
 
     before, after: residuals of the clip, on the body as it came, and of the estimate, in the samples that count (n,);
-    before and body are None where nobody measured. distances: from the clip. body: what was changed of it.
+    before is None where the filter found the forces; body: what was changed of it, or None. distances: from the clip.
     iterations, converged: of the solve.
     """
 
@@ -143,23 +140,64 @@ def consistent_with_plates(
         fit_body: whether mass and the heaviest segment's centre of mass may be changed (`ukemi.forces.body_fit`).
 
     Raises:
-        InvalidInputError: the plates were read at other times than the motion.
+        InvalidInputError: the plates were read at other times than the motion, or they never carry the body.
         UnknownNameError: a force on a link that the body does not have.
     """
-    clip, edge = placed.clip, cutoff_of(placed, cutoff)
+    edge = cutoff_of(placed, cutoff)
     problem = placed.problem(TRACKING, edge)
     known = KnownForces(placed, measured, problem.times, edge)
-    inside = problem.times <= clip.time[-1] + 1e-9
-    counts = known.covered & inside
+    counts = known.covered & _during(placed, problem)
     if seen is not None:
         counts &= resampled(known.clock, measured.time, seen.astype(np.float64)) > 0.99
-    problem.known = known.total
-    lack = _residual(problem, *problem.reference.at(problem.times))
-    counts &= _carried(problem, lack)
-    if counts.sum() < FEWEST:
+    if not counts.any():
+        clip = placed.clip
         raise InvalidInputError(
             f"plates: read from {measured.time[0]:g} to {measured.time[-1]:g} s, the motion lasts from {clip.start:g} "
-            f"to {clip.start + clip.duration:g} s: they carry the body in {counts.sum()} of its {inside.sum()} samples"
+            f"to {clip.start + clip.duration:g} s: expected the same times"
+        )
+    return _tracked(placed, problem, known, counts, fit_body)
+
+
+def consistent_estimate(
+    placed: PlacedClip, cutoff: float | None = None, *, by_filter: bool = False
+) -> ConsistentMotion:
+    """The motion nearest to a clip that forces of its ground explain, without plates.
+
+    by_filter: whether the filter finds forces and motion together: nothing is left over, feet in contact stand, steps
+    and seats that the motion shows count, and the motion moves three to ten times as far. Else the forces are those
+    estimated of the motion as it is (`ukemi.forces.estimate`), and a few newtons are left.
+    cutoff: of the clip; by default 3.6 sqrt(g / leg), 12 Hz for an adult, or the filter's [Hz].
+    """
+    if by_filter:
+        filtered, solved = filtered_estimate(placed, cutoff)
+        counts = np.ones(len(filtered.q), dtype=bool)
+        return ConsistentMotion(
+            *(placed, filtered, solved.state.frames, None, Residual.of(filtered.residual), counts),
+            *(Distances.between(filtered.model, placed.q, solved.state.frames), None),
+            *(solved.iterations, solved.converged),
+        )
+    problem = placed.problem(TRACKING, cutoff_of(placed, cutoff))
+    known = KnownForces(placed, estimate(placed, cutoff=cutoff).forces, problem.times, None)
+    return _tracked(placed, problem, known, known.covered & _during(placed, problem), False)
+
+
+def _during(placed: PlacedClip, problem: Problem) -> NDArray[np.bool_]:
+    """(n,) samples before the clip ends: the last knot may be behind."""
+    out: NDArray[np.bool_] = problem.times <= placed.clip.time[-1] + 1e-9
+    return out
+
+
+def _tracked(
+    placed: PlacedClip, problem: Problem, known: KnownForces, counts: NDArray[np.bool_], fit_body: bool
+) -> ConsistentMotion:
+    """The motion nearest to a clip that known forces explain where samples count (n,)."""
+    problem.known = known.total
+    lack = _residual(problem, *problem.reference.at(problem.times))
+    counts = counts & _carried(problem, lack)
+    if counts.sum() < FEWEST:
+        raise InvalidInputError(
+            f"forces on {', '.join(known.names)}: they carry the body in {counts.sum()} of {len(counts)} samples; are "
+            f"they in newtons, and is {problem.model.mass:.3g} kg the body's mass?"
         )
     before = Residual.of(lack[counts])
     body = fitted_body(problem, counts) if fit_body else None
@@ -169,57 +207,20 @@ def consistent_with_plates(
     problem.given[:] = -1  # besides these forces there are none
     problem.efforts[:] = np.inf  # and whoever exerted them had the strength
     problem.price = np.where(counts[:, None], np.repeat((FORCE, MOMENT), 3), NO_PRICE)
-    solution = solve(problem, clip.time)
-    state = solution.state
+    solution = solve(problem, placed.clip.time)
+    state, inside = solution.state, _during(placed, problem)
     residual = _residual(problem, state.q, state.v, state.a)
     external = known.on_links(problem.model, state.q)
     tau = inverse_dynamics(problem.model, state.q, state.v, state.a, external=external)
-    estimate = ForceEstimate(
+    found = ForceEstimate(
         *(problem.model, placed.figure.soles, state.q[inside], state.v[inside], state.a[inside]),
         *(_rows(known.as_forces(), inside), known.origin[inside], tau[inside], residual[inside]),
     )
     settled = all(rows[-1].step < SETTLED[0] for rows in solution.trace)
     return ConsistentMotion(
-        *(placed, estimate, state.frames, before, Residual.of(residual[counts]), counts[inside]),
+        *(placed, found, state.frames, before, Residual.of(residual[counts]), counts[inside]),
         *(Distances.between(problem.model, placed.q, state.frames), body),
         *(solution.iterations, settled and not solution.interrupted),
-    )
-
-
-def consistent_estimate(placed: PlacedClip, cutoff: float | None = None) -> ConsistentMotion:
-    """The motion nearest to a clip that forces of its ground explain, and these forces: those of the filter.
-
-    Steps and seats that the motion shows, and that explain more, are taken for true. What else holds the body, if
-    anything, is in the residual. cutoff: of the clip; by default the filter's [Hz].
-    """
-    problem = placed.problem(cutoff=cutoff)
-    solution = solve(problem, placed.clip.time)
-    props = [] if solution.interrupted else infer_props(problem, solution.state)
-    if props:
-        seated = placed.with_props([prop.box for prop in props])
-        again = seated.problem(cutoff=cutoff)
-        better = solve(again, placed.clip.time)
-        explains = better.supported < solution.supported and better.leftover <= max(solution.leftover, LEFTOVER)
-        if explains and not better.interrupted:
-            placed, problem, solution = seated, again, better
-    state, inside = solution.state, problem.times <= placed.clip.time[-1] + 1e-9
-    loads = loads_of(problem, state, inside)
-    residual = state.residual[inside] * np.repeat((problem.weight, problem.moment), 3)
-    origin = placed_origin(placed, loads.time)
-    soles, groups = placed.figure.soles, problem.points.groups
-    feet = [soles[side].link for side in ("right", "left") if side in soles]
-    bears = {g: loads.force[:, [x == g for x in groups], 2].sum(axis=1).max() for g in dict.fromkeys(groups)}
-    names = (*feet, *(g for g in bears if g not in feet and bears[g] > BEARS * problem.weight))
-    clock, at = loads.time + placed.clip.start, loads.place + origin[:, None]
-    forces = gathered(clock, names, groups, loads.force, at, UNLOADED * problem.weight)
-    estimate = ForceEstimate(
-        *(problem.model, soles, state.q[inside], state.v[inside], state.a[inside]),
-        *(forces, origin, loads.tau, residual),
-    )
-    return ConsistentMotion(
-        *(placed, estimate, state.frames, None, Residual.of(residual), np.ones(len(residual), dtype=bool)),
-        *(Distances.between(problem.model, placed.q, state.frames), None),
-        *(solution.iterations, solution.converged),
     )
 
 

@@ -1,4 +1,4 @@
-"""What plates measured, as forces that are known at the samples of a motion."""
+"""What plates measured, or who else knows, as forces at the samples of a motion."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from ukemi.motion.trajectory import low_pass
 
 
 class KnownForces:
-    """Forces on links of the body, smoothed, at times (n,) from the first frame of a clip [s].
+    """Forces on links of the body, smoothed if there is a cut-off [Hz], at times (n,) from a clip's first frame [s].
 
     origin (n, 3): where the model's origin is in the clip's place: a belt carries it along. wrench (n, links, 6): force
     and moment about that origin [N, N m]; links: their indices. covered (n,): whether anything was read then.
     """
 
-    def __init__(self, placed: PlacedClip, measured: GroundForces, times: Array, cutoff: float) -> None:
+    def __init__(self, placed: PlacedClip, measured: GroundForces, times: Array, cutoff: float | None) -> None:
         self.names, self.clock = measured.names, placed.clip.start + times
         self.links = [placed.figure.model.link_index(name) for name in measured.names]
         self.origin = placed_origin(placed, times)
