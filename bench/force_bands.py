@@ -3,15 +3,16 @@
     python bench/force_bands.py FOLDER [--source ik] [--level 0.9]
 
 FOLDER as for ``ukemi bench forces``. The inflation of a component (`ukemi.forces.uncertainty.INFLATION`) is chosen so
-that bands hold 90 % of the samples of stance, every activity counting the same. Each trial is judged with what the
-trials of all other subjects (folders) chose. What counts: samples in which the foot bears more than 20 N by plates or
-estimate (centre of pressure: 10 % of body weight by plates) and no foot stands beside the plates. Forces as measured;
-moments by inverse dynamics of the same figure with plates smoothed at the motion's cut-off.
+that bands hold 90 % of the samples of stance; every activity, from markers and from coordinates, counts the same. Each
+trial is judged with what the trials of all other subjects chose (folders are of one subject where the name of one
+begins with the other's). What counts: samples in which the foot bears more than 20 N by plates or estimate (centre of
+pressure: 10 % of body weight by plates) and no foot stands beside the plates. Forces as measured; moments by inverse
+dynamics of the same figure with plates smoothed at the motion's cut-off.
 
 Prints, for each component: what all trials together choose; least and most that they choose without one subject; how
-much of the samples is covered, all alike, in the mean over trials, and in the worst of them; and by activity, behind
-the stroke the mean width of the bands over the range that plates measure (of a foot in a trial). ``--standing``: with
-the inflation that the package has, which was chosen on its development trials.
+much is covered of all samples, in the mean over trials, and in the worst of them; and by activity and source, with the
+mean width of the bands behind the stroke, over the range that plates measure (of a foot in a trial). ``--standing``:
+with the inflation that the package has, which was chosen on its development trials.
 """
 
 from __future__ import annotations
@@ -48,11 +49,12 @@ class Errors:
 
 @dataclass(frozen=True)
 class Checked:
-    """A trial's errors by component; whose it is; seconds of processor time of its bands."""
+    """A trial's errors by component; the folder it is in; kind: activity and source of the motion; seconds of
+    processor time of its bands."""
 
     name: str
-    subject: str
-    activity: str
+    folder: str
+    kind: str
     errors: dict[str, Errors]
     seconds: float
 
@@ -84,7 +86,7 @@ def check(trial: FolderTrial, level: float) -> Checked:
     for c, x in joint_curves(found.moments).items():
         x, wide = resampled(known, clock, x), resampled(known, clock, band.half[c])
         errors[c] = _errors(on_clock, x - joints[c], wide, joints[c])
-    return Checked(trial.name, str(Path(trial.name).parent), trial.activity, errors, seconds)
+    return Checked(trial.name, Path(trial.name).parent.name, f"{trial.activity} {trial.source}", errors, seconds)
 
 
 def _errors(counts: NDArray[np.bool_], off: Array, half: Array, truth: Array) -> Errors:
@@ -94,11 +96,11 @@ def _errors(counts: NDArray[np.bool_], off: Array, half: Array, truth: Array) ->
 
 
 def chosen(trials: list[Checked], component: str, level: float) -> float:
-    """The inflation with which that share of samples lies in the band: every activity counts the same, and every trial
-    of an activity."""
-    found = [(t.activity, t.errors[component].share) for t in trials if len(t.errors[component].share)]
-    alike = Counter(activity for activity, _ in found)
-    weights = np.concatenate([np.full(len(x), 1 / len(x) / alike[activity]) for activity, x in found])
+    """The inflation with which that share of samples lies in the band: every kind counts the same, and every trial of a
+    kind."""
+    found = [(t.kind, t.errors[component].share) for t in trials if len(t.errors[component].share)]
+    alike = Counter(kind for kind, _ in found)
+    weights = np.concatenate([np.full(len(x), 1 / len(x) / alike[kind]) for kind, x in found])
     every = np.concatenate([x for _, x in found])
     order = every.argsort()
     upto = weights[order].cumsum()
@@ -129,23 +131,26 @@ def main() -> None:
 
 
 def show(trials: list[Checked], level: float, standing: bool) -> None:
-    subjects = sorted({trial.subject for trial in trials})
-    activities = [a for a in ACTIVITIES if any(t.activity == a for t in trials)]
-    print("| component | inflation | without a subject | samples | trials | least |", " | ".join(activities), "|")
-    print("|" + "---|" * (6 + len(activities)))
+    folders = {trial.folder for trial in trials}
+    subject = {folder: min(other for other in folders if folder.startswith(other)) for folder in folders}
+    kinds = sorted({trial.kind for trial in trials}, key=lambda kind: (ACTIVITIES.index(kind.split()[0]), kind))
+    print("| component | inflation | without a subject | samples | trials | least |", " | ".join(kinds), "|")
+    print("|" + "---|" * (6 + len(kinds)))
     for c in INFLATION:
-        if standing:
-            factor = dict.fromkeys(subjects, INFLATION[c])
-        else:
-            factor = {s: chosen([t for t in trials if t.subject != s], c, level) for s in subjects}
-        inside = {t.name: t.errors[c].share <= factor[t.subject] for t in trials if len(t.errors[c].share)}
+        factor = {
+            folder: INFLATION[c]
+            if standing
+            else chosen([t for t in trials if subject[t.folder] != subject[folder]], c, level)
+            for folder in folders
+        }
+        inside = {t.name: t.errors[c].share <= factor[t.folder] for t in trials if len(t.errors[c].share)}
         covered = {name: float(x.mean()) for name, x in inside.items()}
         cells = [c, f"{chosen(trials, c, level):.2f}", f"{min(factor.values()):.2f}-{max(factor.values()):.2f}"]
         cells += [f"{np.concatenate(list(inside.values())).mean():.3f}", f"{np.mean(list(covered.values())):.3f}"]
         cells += [f"{min(covered.values()):.2f}"]
-        for a in activities:
-            mine = [t for t in trials if t.activity == a and t.name in covered]
-            width = np.mean([factor[t.subject] * t.errors[c].width for t in mine])
+        for kind in kinds:
+            mine = [t for t in trials if t.kind == kind and t.name in covered]
+            width = np.mean([factor[t.folder] * t.errors[c].width for t in mine])
             cells.append(f"{np.mean([covered[t.name] for t in mine]):.2f} / {width:.2f}")
         print("|", " | ".join(cells), "|")
 

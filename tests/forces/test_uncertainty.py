@@ -182,8 +182,8 @@ def test_bands_are_found_by_the_names_of_moments_and_along_the_worlds_axes(
 
 @pytest.mark.parametrize("words", ["opencap_subject2/walking1_ik", "hamner_subject02/run300_ik", "subject3/squats1_ik"])
 def test_bands_of_90_percent_hold_what_plates_measured(shared: Path, words: str) -> None:
-    """One trial, on which the inflation was chosen among 33: between 80 % and all; as wide as a fifth of the vertical
-    force at most."""
+    """One trial, on which the inflation was chosen among others: more than 80 %; on average as wide as a quarter of
+    the range of the vertical force at most."""
     trial = next((t for t in find_trials(shared / "motions" / "forceplate") if t.name.endswith(words)), None)
     if trial is None:
         pytest.skip("needs trials with force plates in ../shared/motions/forceplate")

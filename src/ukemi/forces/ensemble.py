@@ -35,9 +35,9 @@ LEGS = 0.1
 #: [1/tau]. Skin moves by millimetres with every step, 0.5 mm of it with the whole body: assumed.
 SWAY, OFTEN = 0.006, 0.5
 #: Standard deviation of logarithms: of the cut-off (12 Hz of an adult means 7 to 22 Hz), of the height and the speed at
-#: which a contact is doubted, of the price of a force off the line of its leg. Assumed, and not
-#: contradicted by plates: two or three of each, and of the sway, were tried on six subjects, and change the interval
-#: score of bands of 90 % (Gneiting and Raftery 2007) by 2 % at most.
+#: which a contact is doubted, of the price of a force off the line of its leg. Assumed; two or
+#: three of each, and of the sway, were tried on plates: they change the interval score of bands of 90 % (Gneiting and
+#: Raftery 2007) by 2 % at most.
 SMOOTHING, CONTACT, LINE = 0.6, 0.4, 1.0
 #: A link that carries more than this share of the body's mass, with all that hangs on it, is of the trunk: ribs with
 #: head and arms are a third, a leg is a fifth (de Leva).
