@@ -46,7 +46,7 @@ TRACKING = replace(
     penetration=1e3,
 )
 #: Price of a force and of a moment that the root lacks where plates carry the body, and elsewhere [1/unit^2]. Of those
-#: runs they leave 4 N and 5 N m at most, on average, and move joint centres by 5 mm.
+#: runs they leave 4 N and 6 N m at most, on average, and move joint centres by 5 mm.
 FORCE, MOMENT, NO_PRICE = 1e3, 3e2, 1e-6
 #: Where more than this is missing on average over tau, something stands or sits beside the plates [body weights].
 CARRIED = 0.4
@@ -164,7 +164,7 @@ def consistent_estimate(
     """The motion nearest to a clip that forces of its ground explain, without plates.
 
     by_filter: whether the filter finds forces and motion together: nothing is left over, feet in contact stand, steps
-    and seats that the motion shows count, and the motion moves three to ten times as far. Else the forces are those
+    and seats that the motion shows count, and the motion moves three to thirty times as far. Else the forces are those
     estimated of the motion as it is (`ukemi.forces.estimate`), and a few newtons are left.
     cutoff: of the clip; by default 3.6 sqrt(g / leg), 12 Hz for an adult, or the filter's [Hz].
     """
