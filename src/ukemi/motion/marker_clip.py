@@ -6,6 +6,7 @@ heel to toe. Where arms or a head were not captured they hang and stand as in th
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,15 +22,20 @@ from ukemi.motion.soles import TOE_HEIGHT
 
 #: A marker on a shoe is no higher above the floor than this [m].
 THICKEST = 0.1
+#: Share of the frames in which a foot is taken to stand: a walking foot stands for 60 % of them, a sprinter's for 25 %.
+LOWEST = 0.2
 SIDES = (("left", "Left", 1.0), ("right", "Right", -1.0))
 
 
-def clip_from_markers(markers: Markers, static: Markers | None = None) -> Clip:
-    """The person under the markers; see `ukemi.motion.marker_body` for the names that are known.
+def clip_from_markers(
+    markers: Markers, static: Markers | None = None, mapping: Mapping[str, str] | None = None
+) -> Clip:
+    """The person under the markers; see `ukemi.motion.marker_names` for the names that are known.
 
-    static: a standing trial with more markers, for captures whose knees and ankles carry none.
+    static: a standing trial with more markers, for captures whose knees and ankles carry none. mapping: label ->
+    landmark, for labels that are not known.
     """
-    centres = joint_centres(markers, static)
+    centres = joint_centres(markers, static, mapping)
     body = _Body(centres)
     turns = body.turns()
     skeleton = body.skeleton(turns)
@@ -38,7 +44,14 @@ def clip_from_markers(markers: Markers, static: Markers | None = None) -> Clip:
         turn = of_matrices(turns[name])
         local[:, j] = turn if parent < 0 else product(inverse(of_matrices(turns[skeleton.names[parent]])), turn)
     local = continuous(local / np.linalg.norm(local, axis=-1, keepdims=True))
-    return Clip(skeleton, markers.fps, local, {0: body.hips}, name=markers.name, start=markers.start)
+    return Clip(
+        skeleton,
+        markers.fps,
+        local,
+        {0: body.hips},
+        name=markers.name,
+        start=markers.start + centres.first / markers.fps,
+    )
 
 
 def _unit(v: Array) -> Array:
@@ -74,23 +87,32 @@ class _Body:
         p = self.centres.places
         return float(np.median(np.linalg.norm(p[a] - p[b], axis=1)))
 
+    @property
+    def waist(self) -> Array:
+        """Where the skeleton hinges the trunk on the pelvis."""
+        return self.hips + self._lower_trunk * self.centres.pelvis[:, :, 2]
+
+    @property
+    def _lower_trunk(self) -> float:
+        male = DE_LEVA["male"]
+        return male.segments["lower_trunk"].length * self.height / male.height
+
     def turns(self) -> dict[str, Array]:
-        p, pelvis = self.centres.places, self.centres.pelvis
-        left = pelvis[:, :, 1]
-        top = self._top()
-        across = left
+        p, pelvis, across = self.centres.places, self.centres.pelvis, self.centres.across
+        left, top = pelvis[:, :, 1], self._top()
+        between = left
         if {"left_shoulder", "right_shoulder"} <= set(p):
-            across = p["left_shoulder"] - p["right_shoulder"]
-        chest = _along(top - self.hips, across)
+            between = p["left_shoulder"] - p["right_shoulder"]
+        # from the waist, not from the hips: else every tilt of the pelvis would swing the trunk about the waist
+        chest = _along(top - self.waist, across.get("chest", between))
         turns = {"Hips": pelvis, "Spine": chest, "Head": chest}
         if "head" in p:
-            turns["Head"] = _along(p["head"] - top, across)
+            turns["Head"] = _along(p["head"] - top, chest[:, :, 1])
         for side, name, _ in SIDES:
-            turns[f"{name}UpLeg"] = _along(p[f"{side}_hip"] - p[f"{side}_knee"], left)
-            turns[f"{name}Leg"] = _along(p[f"{side}_knee"] - p[f"{side}_ankle"], left)
-            ahead = _unit(p[f"{side}_toe"] - p[f"{side}_heel"])
-            up = np.cross(ahead, left)
-            turns[f"{name}Foot"] = np.stack([ahead, np.cross(_unit(up), ahead), _unit(up)], axis=-1)
+            knee = across.get(f"{side}_knee", left)
+            turns[f"{name}UpLeg"] = _along(p[f"{side}_hip"] - p[f"{side}_knee"], knee)
+            turns[f"{name}Leg"] = _along(p[f"{side}_knee"] - p[f"{side}_ankle"], knee)
+            turns[f"{name}Foot"] = self._foot(side)
             arm = {f"{side}_shoulder", f"{side}_elbow"} <= set(p)
             turns[f"{name}Arm"] = _along(p[f"{side}_shoulder"] - p[f"{side}_elbow"], chest[:, :, 1]) if arm else chest
             hand = arm and f"{side}_wrist" in p
@@ -98,32 +120,47 @@ class _Body:
             turns |= {f"{name}ForeArm": lower, f"{name}Hand": lower}
         return turns
 
+    def _foot(self, side: str) -> Array:
+        """From heel to toe, and to the left as the markers across the foot say. Those do not lie at one height on a
+        shoe: the foot is level where it is lowest."""
+        heel, toe = (self.centres.places[f"{side}_{end}"] for end in ("heel", "toe"))
+        ahead = _unit(toe - heel)
+        up = _unit(np.cross(ahead, self.centres.across.get(f"{side}_foot", self.centres.pelvis[:, :, 1])))
+        left = np.cross(up, ahead)
+        height = heel[:, 2] + toe[:, 2]
+        low = height <= np.quantile(height, LOWEST)
+        roll = np.arctan2(np.median(left[low, 2]), np.median(up[low, 2]))
+        turned = np.cos(roll) * left - np.sin(roll) * up
+        return np.stack([ahead, turned, np.cross(ahead, turned)], axis=-1)
+
     def _top(self) -> Array:
-        """The top of the trunk: between the shoulders, or at the neck's markers, or above the pelvis."""
-        p = self.centres.places
+        """The top of the trunk: between the shoulders and at the neck's markers, which do not follow the arms (the mean
+        of what is there of the two), or above the pelvis."""
+        p, up = self.centres.places, self.centres.pelvis[:, :, 2]
+        tops = []
         if {"left_shoulder", "right_shoulder"} <= set(p):
-            return 0.5 * (p["left_shoulder"] + p["right_shoulder"])
+            tops.append(0.5 * (p["left_shoulder"] + p["right_shoulder"]))
         if "neck" in p:
-            return p["neck"] - 0.04 * self.centres.pelvis[:, :, 2]
+            tops.append(p["neck"] - 0.04 * up)
+        if tops:
+            return np.asarray(np.mean(tops, axis=0))
         trunk = sum(DE_LEVA["male"].segments[f"{k}_trunk"].length for k in ("lower", "middle", "upper"))
-        return self.hips + trunk * self.height / DE_LEVA["male"].height * self.centres.pelvis[:, :, 2]
+        return self.hips + trunk * self.height / DE_LEVA["male"].height * up
 
     def skeleton(self, turns: dict[str, Array]) -> Skeleton:
         """Offsets are medians in the parent's frame; what was not captured has de Leva's lengths."""
         p, scale = self.centres.places, self.height / DE_LEVA["male"].height
         table = {name: row.length * scale for name, row in DE_LEVA["male"].segments.items()}
         top = self._top()
-        waist = table["lower_trunk"]
+        waist = self._lower_trunk
         rows: list[tuple[str, str, Array]] = [("Hips", "", np.zeros(3)), ("Spine", "Hips", np.array((0, 0, waist)))]
-        span = float(np.median(np.linalg.norm(top - self.hips, axis=1)))
-        neck = max(span - waist, 0.1)
+        neck = max(float(np.median(np.linalg.norm(top - self.waist, axis=1))), 0.1)
         rows.append(("Head", "Spine", np.array((0, 0, neck + 0.06 * scale))))
         ends: list[tuple[str, Array]] = [("Head", np.array((0, 0, table["head"])))]
         for side, name, sign in SIDES:
             shoulder = np.array((0, sign * SHOULDER_HALF_WIDTH * self.height, neck))
             if f"{side}_shoulder" in p:
-                at = self.hips + np.einsum("fij,j->fi", turns["Hips"], np.array((0, 0, waist)))
-                shoulder = self._median(turns["Spine"], p[f"{side}_shoulder"] - at)
+                shoulder = self._median(turns["Spine"], p[f"{side}_shoulder"] - self.waist)
             arm = self._length(f"{side}_shoulder", f"{side}_elbow") if f"{side}_elbow" in p else table["upper_arm"]
             fore = self._length(f"{side}_elbow", f"{side}_wrist") if f"{side}_wrist" in p else table["forearm"]
             rows.append((f"{name}Arm", "Spine", shoulder))

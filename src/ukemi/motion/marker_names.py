@@ -10,6 +10,7 @@ Rajagopal). What no name tells a mapping does: label -> landmark.
 from __future__ import annotations
 
 import csv
+import os
 import re
 import warnings
 from collections.abc import Collection, Mapping, Sequence
@@ -120,7 +121,7 @@ def marker_names(labels: Sequence[str], mapping: Mapping[str, str] | None = None
         subjects.setdefault(label.rpartition(":")[0], []).append(label)
     found = [_of_one(group, given) for group in subjects.values()]
     best = max(found, key=lambda names: len(names.landmarks))
-    rivals = [name for name, names in zip(subjects, found, strict=True) if len(names.landmarks) > 10]
+    rivals = [name for name, names in zip(subjects, found, strict=True) if len(names.landmarks) > 10 + len(given)]
     if len(rivals) > 1:
         chosen = list(subjects)[found.index(best)]
         warnings.warn(f"markers of {', '.join(rivals)}: read are those of {chosen}", UkemiWarning, stacklevel=3)
@@ -143,7 +144,7 @@ def _of_one(labels: Sequence[str], given: Mapping[str, str]) -> MarkerNames:
     landmarks: dict[str, str] = {}
     trackers: dict[str, tuple[str, ...]] = {}
     for label, landmark in given.items():
-        if label in labels and landmark:
+        if landmark:
             if landmark.rpartition("_")[2] in TRACKERS or landmark.endswith("upper_arm") or landmark in BODIES:
                 trackers[landmark] = (*trackers.get(landmark, ()), label)
             else:
@@ -196,7 +197,7 @@ def plain(label: str) -> str:
     return re.sub(r"[^A-Z0-9]", "", label.rpartition(":")[2].upper())
 
 
-def read_mapping(path: str | Path) -> dict[str, str]:
+def read_mapping(path: str | os.PathLike[str]) -> dict[str, str]:
     """Label -> landmark from a CSV file of two columns, ``label,landmark`` in its first line or not."""
     file = Path(path)
     found: dict[str, str] = {}

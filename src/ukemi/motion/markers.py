@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -66,8 +67,13 @@ class Markers:
         return float(np.isnan(self.positions[..., 0]).mean())
 
 
-def read_markers(path: str | Path, *, up: str | None = None) -> Markers:
-    """Markers from a .trc or .c3d file. up: ``"y"`` or ``"z"``; by default the axis along which the body is longest.
+def read_markers(
+    path: str | os.PathLike[str], *, up: str | None = None, names: Mapping[str, str] | None = None
+) -> Markers:
+    """Markers from a .trc or .c3d file.
+
+    up: ``"y"`` or ``"z"``; by default the axis from the feet to the pelvis. names: label -> landmark, of labels that
+    are not known (`ukemi.motion.marker_names`).
 
     Raises:
         FileFormatError: a file that cannot be read.
@@ -77,19 +83,19 @@ def read_markers(path: str | Path, *, up: str | None = None) -> Markers:
         raise InvalidInputError(f"up: expected 'y' or 'z', got {up!r}")
     extension = file.suffix.lower()
     if extension == ".trc":
-        return _read_trc(file, up)
+        return _read_trc(file, up, names or {})
     if extension == ".c3d":
-        return _read_c3d(file, up)
+        return _read_c3d(file, up, names or {})
     raise InvalidInputError(f"{file}: expected a marker file that ends in .trc or .c3d")
 
 
-def _upright(labels: Sequence[str], p: Array, up: str | None) -> tuple[Array, bool]:
+def _upright(labels: Sequence[str], p: Array, up: str | None, names: Mapping[str, str]) -> tuple[Array, bool]:
     """Turned to z up (from y up about x), and whether it was: up is from the feet to the pelvis, or where no name is
     known the axis along which the markers spread."""
     if up is None:
         seen = p[~np.isnan(p[..., 0]).all(axis=1)]
         extent = np.median(np.nanmax(seen, axis=1) - np.nanmin(seen, axis=1), axis=0) if len(seen) else np.ones(3)
-        found = marker_names(labels).landmarks
+        found = marker_names(labels, {x: y for x, y in names.items() if x in labels}).landmarks
         low, high = (
             [labels.index(label) for name, label in found.items() if name.split("_")[-1] in ends]
             for ends in (("heel", "toe"), ("asis", "psis", "sacrum"))
@@ -104,36 +110,46 @@ def _upright(labels: Sequence[str], p: Array, up: str | None) -> tuple[Array, bo
 
 
 # --- TRC --------------------------------------------------------------------------------------------------------------
-def _read_trc(file: Path, up: str | None) -> Markers:
-    lines = [line.rstrip("\t ") for line in read_text(file).splitlines()]
+def _read_trc(file: Path, up: str | None, names: Mapping[str, str]) -> Markers:
+    lines = [line.rstrip("\t, ") for line in read_text(file).splitlines()]
     if not lines or not lines[0].startswith("PathFileType") or len(lines) < 6:
         raise FileFormatError(file, 1, "expected a TRC file that begins with PathFileType and five lines of header")
-    keys, values = lines[1].split(), lines[2].split()
-    header = dict(zip(keys, values, strict=False))
+    header = dict(zip(_words(lines[1]), _words(lines[2]), strict=False))
     unit = UNITS.get(header.get("Units", "").lower())
     if unit is None:
         raise FileFormatError(file, 3, f"Units {header.get('Units')!r}: expected mm, cm or m")
-    names = lines[3].split("\t")
-    if len(names) < 3:
-        names = lines[3].split()
-    labels = tuple(name.strip() for name in names[2:] if name.strip())
+    labels = [name for name in _cells(lines[3])[2:] if name]
     rate = _number(file, 3, "DataRate", header.get("DataRate", ""))
     rows, times = [], []
     for number, line in enumerate(lines[5:], 6):
         if not line.strip():
             continue
-        cells = line.split("\t") if "\t" in line else line.split()
-        cells = [cell.strip() for cell in cells] + [""] * (2 + 3 * len(labels) - len(cells))
-        if len(cells) > 2 + 3 * len(labels):
+        cells = _cells(line)
+        # a row may end before its last markers, or have more of them than names: those were not labelled
+        extra = (len(cells) - 2) / 3 - len(labels)
+        if extra > 0 and extra != int(extra):
             raise FileFormatError(file, number, f"expected {len(labels)} markers, got {(len(cells) - 2) / 3:g}")
-        times.append(_number(file, number, "Time", cells[1]))
+        times.append(_number(file, number, "Time", cells[1] if len(cells) > 1 else ""))
         rows.append([_number(file, number, "marker", cell, missing=True) for cell in cells[2:]])
-    if not rows or not labels:
+    count = max(len(labels), *(-(-len(row) // 3) for row in rows)) if rows else 0
+    if not count:
         raise FileFormatError(file, len(lines), "no frames of markers")
-    p = unit * np.array(rows).reshape(len(rows), len(labels), 3)
+    labels += [f"*{k}" for k in range(len(labels), count)]
+    filled = [row + [float("nan")] * (3 * count - len(row)) for row in rows]
+    p = unit * np.array(filled).reshape(len(rows), count, 3)
     p[(p == 0).all(axis=-1)] = np.nan  # how some programs write a marker that was not seen
     p[np.isnan(p).any(axis=-1)] = np.nan
-    return Markers(_unique(labels), rate, _upright(labels, p, up)[0], times[0], None, file.stem)
+    return Markers(_unique(labels), rate, _upright(labels, p, up, names)[0], times[0], None, file.stem)
+
+
+def _cells(line: str) -> list[str]:
+    """Of a line: tabs part them, or commas, or spaces."""
+    separator = next((s for s in "\t," if s in line), None)
+    return [cell.strip() for cell in line.split(separator)]
+
+
+def _words(line: str) -> list[str]:
+    return [cell for cell in line.replace(",", " ").split() if cell]
 
 
 def _number(file: Path, line: int, what: str, text: str, *, missing: bool = False) -> float:
@@ -148,7 +164,7 @@ def _number(file: Path, line: int, what: str, text: str, *, missing: bool = Fals
     return value
 
 
-def _unique(names: tuple[str, ...]) -> tuple[str, ...]:
+def _unique(names: Sequence[str]) -> tuple[str, ...]:
     uses: dict[str, int] = {}
     out = []
     for name in names:
@@ -178,7 +194,7 @@ def write_trc(markers: Markers, path: str | Path) -> Path:
 
 
 # --- C3D --------------------------------------------------------------------------------------------------------------
-def _read_c3d(file: Path, up: str | None) -> Markers:
+def _read_c3d(file: Path, up: str | None, names: Mapping[str, str]) -> Markers:
     c3d = read_c3d(file)
     said = (c3d.texts("POINT:UNITS") or ["mm"])[0].strip().lower()
     unit = UNITS.get(said, 0.001)
@@ -186,8 +202,11 @@ def _read_c3d(file: Path, up: str | None) -> Markers:
         raise FileFormatError(file, None, "no markers in it")
     computed = {label.strip() for group in COMPUTED for label in c3d.texts(f"POINT:{group}")}
     kept = [k for k, label in enumerate(c3d.labels) if label not in computed]
+    if not kept:
+        raise FileFormatError(file, None, "no markers in it")
     labels = tuple(c3d.labels[k] for k in kept)
-    places, turned = _upright(labels, unit * c3d.points[:, kept], up)
+    places, turned = _upright(labels, unit * c3d.points[:, kept], up, names)
+    places = np.where((places == 0).all(axis=-1, keepdims=True), np.nan, places)  # what some programs write instead
     forces = plate_forces(c3d, unit, 1 if turned else 2)
     if forces is not None and turned:
         force, point, torque = (from_opensim(v) for v in (forces.force, forces.point, forces.torque))

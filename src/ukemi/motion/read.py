@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +20,7 @@ OPTIONS = {
     ".bvh": ("unit", "up", "rest_pose", "fps"),
     ".amc": ("unit", "up", "fps", "skeleton"),
     ".npz": (),
-    **dict.fromkeys((".c3d", ".trc"), ("up", "static")),
+    **dict.fromkeys((".c3d", ".trc"), ("up", "static", "markers")),
     **dict.fromkeys((".json", ".txt"), ("fps",)),
     **dict.fromkeys((".mot", ".sto"), ("fps", "skeleton")),
 }
@@ -34,6 +35,7 @@ def read_motion(
     fps: float | None = None,
     skeleton: str | os.PathLike[str] | None = None,
     static: str | os.PathLike[str] | None = None,
+    markers: Mapping[str, str] | str | os.PathLike[str] | None = None,
 ) -> Clip:
     """A clip from a motion file: .bvh, .amc with its .asf, .npz, markers (.c3d, .trc), coordinates of OpenSim (.mot,
     .sto) with their .osim, or DeepMimic's .json or .txt.
@@ -52,6 +54,8 @@ def read_motion(
         skeleton: the .asf file of an .amc; by default the one beside it with its name or subject number. The .osim of
             a .mot or .sto; by default the only one beside it.
         static: a standing trial (.c3d, .trc) with markers on knees and ankles, where the motion has none there.
+        markers: label -> landmark, or a CSV file with lines ``label,landmark``, for labels that are not known by name;
+            landmarks are those of `ukemi.motion.marker_names.LANDMARKS`.
 
     Raises:
         FileFormatError: a file that cannot be read; the message begins with file:line.
@@ -67,7 +71,7 @@ def read_motion(
     rate = None if fps is None else positive("fps", fps)
     beside = None if skeleton is None else path_of("skeleton", skeleton)
     extension = file.suffix.lower()
-    given = {"unit": unit, "up": up, "fps": fps, "skeleton": skeleton, "static": static}
+    given = {"unit": unit, "up": up, "fps": fps, "skeleton": skeleton, "static": static, "markers": markers}
     asked = [name for name, value in given.items() if value is not None] + ["rest_pose"] * (rest_pose != "auto")
     idle = [name for name in asked if name not in OPTIONS.get(extension, asked)]
     if idle:
@@ -87,9 +91,12 @@ def read_motion(
         return read_npz(file)
     if extension in (".c3d", ".trc"):
         from ukemi.motion.marker_clip import clip_from_markers
+        from ukemi.motion.marker_names import read_mapping
         from ukemi.motion.markers import read_markers
 
-        return clip_from_markers(read_markers(file, up=up), None if static is None else read_markers(Path(static)))
+        mapping = markers if markers is None or isinstance(markers, Mapping) else read_mapping(markers)
+        standing = None if static is None else read_markers(Path(static), names=mapping)
+        return clip_from_markers(read_markers(file, up=up, names=mapping), standing, mapping)
     if extension in (".json", ".txt"):
         from ukemi.motion.deepmimic import read_deepmimic
 
