@@ -32,6 +32,10 @@ def test_without_a_file_it_shows_a_walk_of_our_own(tmp_path: Path) -> None:
     assert forces.total[:, 2].mean() == pytest.approx(9.81 * said["mass_kg"], rel=0.05)
     whole = [p for p in said["peaks"] if p["foot"] == "right_foot"]
     assert all(90 < p["vertical"] < 150 for p in whole)
+    bands = read_table(said["files"]["bands"])
+    assert (bands["ground_force_right_foot_vy"] >= 0).all()
+    assert 20 < bands["ground_force_right_foot_vy"].max() < 0.5 * 9.81 * said["mass_kg"]
+    assert "knee_flexion_r_moment" in bands.names
     page = (tmp_path / "report.html").read_text()
     assert "no plates to compare with" in page
     assert page.count("<img") >= 7
@@ -68,6 +72,16 @@ def test_beside_plates_it_says_how_far_both_are_apart(tmp_path: Path) -> None:
     assert said["agreement"]["cop"]["median"] < 2
     assert said["plates_seen_share"] > 0.95
     assert "Agreement with the plates" in (tmp_path / "b" / "report.html").read_text()
+
+
+def test_a_consistent_motion_leaves_little_and_is_written(tmp_path: Path) -> None:
+    done = RUN.invoke(app, ["forces", "--consistent", "--bands", "0", "--out", str(tmp_path), "--json"])
+    assert done.exit_code == 0, done.output
+    said = json.loads(done.stdout)
+    assert "bands" not in said["files"]
+    assert said["consistent"]["after"]["force"] < 0.2 * said["consistent"]["before"]["force"]
+    assert said["consistent"]["moved"]["joints"] < 2
+    assert len(uk.read_motion(said["files"]["motion"])) == len(walk())
 
 
 def test_for_coordinates_of_a_model_there_is_all_that_opensim_needs(shared: Path, tmp_path: Path) -> None:

@@ -356,7 +356,24 @@ MOTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
         },
     ),
 }
-CALLS = {**MODELS, **DYNAMICS, **WORLDS, **MOTIONS}
+CONTACT: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
+    "solve_contact": (
+        uk.solve_contact,
+        {
+            "W": np.eye(3),
+            "q": [-1.0, 0.5, 0.0],
+            "mu": 0.5,
+            "kinds": ["contact"],
+            "start": np.zeros(3),
+            "tolerance": 1e-6,
+            "passes": 4,
+            "newton": 8,
+            "interior": 40,
+            "admm": 200,
+        },
+    ),
+}
+CALLS = {**MODELS, **DYNAMICS, **WORLDS, **MOTIONS, **CONTACT}
 #: What a whole run takes is no error: these are only tried with what is refused at once.
 LONG = {"filter_motion": {"five", "True", "None", "a dict", "an empty dict"}, "retarget": {"None", "an empty dict"}}
 #: Functions of the user's raise what they raise.
@@ -390,6 +407,7 @@ NOT_CALLED = {
     "ClipFigure",
     "Condition",
     "Connection",
+    "ContactSolution",
     "Figure",
     "FilterResult",
     "Impact",

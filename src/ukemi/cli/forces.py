@@ -41,6 +41,10 @@ def forces_command(
     ] = None,
     friction: Annotated[float, typer.Option(help="Of the ground.")] = 0.8,
     cutoff: Annotated[float | None, typer.Option(help="Of the smoothing of the motion (Hz); default about 12.")] = None,
+    bands: Annotated[float, typer.Option(help="Level of the bands around forces and moments; 0: none.")] = 0.9,
+    consistent: Annotated[
+        bool, typer.Option("--consistent", help="Move the motion, as little as possible, until its forces explain it.")
+    ] = False,
     up: Annotated[str | None, typer.Option(help="Axis of the file that is up, y or z; default found.")] = None,
     unit: Annotated[str | None, typer.Option(help="m, cm, mm, inch, foot, or metres per unit; default found.")] = None,
     fps: Annotated[float | None, typer.Option(help="Frames per second, where the file is wrong.")] = None,
@@ -55,8 +59,11 @@ def forces_command(
     moments by plates, residuals, gait events and how far the estimate is from the plates are in the report.
 
     Open report.html first. OpenSim reads ground_forces.mot with external_loads.xml; for coordinates of a model id.sto
-    holds its generalised forces, and id_setup.xml lets OpenSim compute them itself. (ukemi filter changes the motion
-    until forces explain it exactly.)
+    holds its generalised forces, and id_setup.xml lets OpenSim compute them itself.
+
+    The motion is as it came. --consistent moves it, as little as possible, until the plates' forces explain it
+    (residual reduction), or else the estimated ones: motion.bvh. (ukemi filter also makes feet stand, and finds what
+    else holds the body.) Bands: nine of ten measured values are inside, on 70 trials with plates.
 
     Examples:
 
@@ -65,6 +72,8 @@ def forces_command(
       ukemi forces walk.trc --static standing.trc --mass 72    from markers
 
       ukemi forces walk_ik.mot --plates walk_grf.mot           beside plates, on a model's coordinates
+
+      ukemi forces run_ik.mot --plates run_grf.mot --consistent  residuals reduced
 
       ukemi forces trial.c3d --out trial --json                plates inside the file; numbers for scripts
     """
@@ -84,6 +93,8 @@ def forces_command(
             terrain=ground,
             belt=belt is None,
             cutoff=cutoff,
+            level=bands or None,
+            consistent=consistent,
         )
     notes = list(dict.fromkeys(str(w.message) for w in said if issubclass(w.category, UkemiWarning)))
     for note in notes:
@@ -151,6 +162,11 @@ def _print(trial: TrialForces) -> None:
     weight = 9.81 * trial.mass
     typer.echo(f"{'largest vertical force':28s} {100 * trial.forces.total[:, 2].max() / weight:.0f} % of body weight")
     typer.echo(f"{'what the root lacks':28s} at most {force:.0f} N, {moment:.0f} N m")
+    if trial.consistent is not None:
+        after, moved = trial.consistent.after, trial.consistent.distances
+        typer.echo(f"{'after --consistent':28s} at most {after.force:.0f} N, {after.moment:.0f} N m")
+        text = f"joints {moved.joints:.2f} degrees, centre of mass {moved.centre_of_mass:.2f} cm (RMS)"
+        typer.echo(f"{'for which moved':28s} {text}")
     if trial.agreement is not None:
         v, a, l = (trial.agreement.foot[name].rrmse for name in ("vertical", "anterior", "lateral"))
         typer.echo(f"{'beside the plates':28s} V / A / L within {v:.1f} / {a:.1f} / {l:.1f} % of range")

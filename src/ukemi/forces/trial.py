@@ -18,10 +18,12 @@ from ukemi.dynamics.kinematics import link_poses
 from ukemi.dynamics_filter.placed import PlacedClip, place
 from ukemi.errors import UkemiWarning
 from ukemi.forces.agreement import Agreement, agreement
+from ukemi.forces.consistent import ConsistentMotion, consistent_estimate, consistent_with_plates
 from ukemi.forces.estimate import ForceEstimate, cutoff_of, estimate
 from ukemi.forces.inverse import JointMoments
 from ukemi.forces.moments import joint_moments
 from ukemi.forces.plates import Stance, mass_on_plates, on_feet, seen_whole, smoothed, stances
+from ukemi.forces.uncertainty import MASS, ForceBands, bands
 from ukemi.model.arrays import Array, positive
 from ukemi.model.figures.anthropometry import Sex
 from ukemi.model.kinds import of_kind, truth
@@ -42,6 +44,9 @@ class TrialForces:
     motion. moments: of the legs, by these forces. forward (3,): where the person goes or faces. belt (3,): velocity of
     a treadmill's [m/s]. joints: link of the estimate -> joint or body of the clip. cutoff: of the motion [Hz].
 
+    bands: around forces and moments, if asked for. consistent: the nearest motion that its forces explain, if asked
+    for, those of the plates where there are any; measured_moments are then of that motion.
+
     measured: what plates measured, on the feet of the estimate, or None; smoothed at the same cut-off for
     measured_moments. seen (n,): samples of it in which no foot stands beside the plates. agreement: of the two.
     """
@@ -56,6 +61,8 @@ class TrialForces:
     belt: Array
     joints: Mapping[str, str]
     cutoff: float
+    bands: ForceBands | None = None
+    consistent: ConsistentMotion | None = None
     measured: GroundForces | None = None
     measured_moments: JointMoments | None = None
     seen: NDArray[np.bool_] | None = None
@@ -98,6 +105,8 @@ def estimate_forces(
     parts: Mapping[str, str] | None = None,
     belt: bool = True,
     cutoff: float | None = None,
+    level: float | None = None,
+    consistent: bool = False,
 ) -> TrialForces:
     """Ground forces and joint moments of a motion as it is, without plates; with plates, both, and how they agree.
 
@@ -109,6 +118,9 @@ def estimate_forces(
         terrain: the ground, level by default. belt: whether a treadmill's belt is looked for.
         cutoff: at which motion, and plates for their joint moments, are smoothed [Hz]; default 3.6 sqrt(g / leg), 12 Hz
             for an adult.
+        level: of bands around forces and moments, such as 0.9; None: without. They cost eight estimates.
+        consistent: whether the motion is moved, as little as possible, until its forces explain it: those of the plates
+            (residual reduction), or else the estimated ones.
     """
     if isinstance(clip, str | Path):
         from ukemi.motion.read import read_motion
@@ -139,7 +151,13 @@ def estimate_forces(
         {link: placed.person.clip.skeleton.names[j] for link, j in placed.person.joints.items()},
         cutoff_of(placed, cutoff),
     )
-    return trial if measured is None else _beside_plates(trial, measured)
+    if level is not None:
+        trial = replace(
+            trial, bands=bands(placed, found, trial.forward, level=level, mass_error=MASS[mass_from], cutoff=cutoff)
+        )
+    if measured is not None:
+        trial = _beside_plates(trial, measured)
+    return _made_consistent(trial, placed) if truth("consistent", consistent) else trial
 
 
 def _beside_plates(trial: TrialForces, measured: GroundForces) -> TrialForces:
@@ -156,6 +174,14 @@ def _beside_plates(trial: TrialForces, measured: GroundForces) -> TrialForces:
         seen=seen,
         agreement=agreement(estimated, measured, trial.mass, forward=trial.forward, valid=seen),
     )
+
+
+def _made_consistent(trial: TrialForces, placed: PlacedClip) -> TrialForces:
+    if trial.measured is None:
+        found = consistent_estimate(placed, trial.cutoff)
+        return replace(trial, consistent=found, moments=joint_moments(found.estimate))
+    found = consistent_with_plates(placed, trial.measured, trial.cutoff, seen=trial.seen)
+    return replace(trial, consistent=found, measured_moments=joint_moments(found.estimate))
 
 
 def thinned(plates: GroundForces, clip: Clip) -> GroundForces:

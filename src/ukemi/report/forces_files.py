@@ -14,7 +14,10 @@ from ukemi.forces.cycles import StancePeaks, stance_peaks, symmetry
 from ukemi.forces.opensim_files import finite, write_moments
 from ukemi.forces.plates import smoothed
 from ukemi.forces.trial import TrialForces, peak_residual
-from ukemi.motion.ground_forces import write_ground_forces
+from ukemi.forces.uncertainty import ForceBands
+from ukemi.model.arrays import Array
+from ukemi.motion.ground_forces import to_opensim, write_ground_forces
+from ukemi.motion.read import write_motion
 from ukemi.motion.tables import write_table
 from ukemi.report.forces_plots import force_plots
 from ukemi.report.html import plot, write_html
@@ -52,8 +55,26 @@ def write_forces(trial: TrialForces, folder: str | Path) -> dict[str, Path]:
     if trial.measured is not None and trial.measured_moments is not None:
         files["plates"] = write_ground_forces(smoothed(trial.measured, trial.cutoff), out / "plates_on_feet.mot")
         files["joint_moments_plates"] = write_moments(trial.measured_moments, out / "joint_moments_plates.csv")
+    if trial.bands is not None:
+        files["bands"] = write_table(out / "bands.csv", trial.forces.time, _band_columns(trial, trial.bands))
+    if trial.consistent is not None:
+        files["motion"] = Path(write_motion(trial.consistent.motion, out / "motion.bvh"))
     files["report"] = write_report(trial, out / "report.html")
     return files
+
+
+def _band_columns(trial: TrialForces, bands: ForceBands) -> dict[str, Array]:
+    """Half widths of the bands, by foot and joint [N, m, N m]; forces along OpenSim's axes, as in the .mot."""
+    columns: dict[str, Array] = {}
+    force = np.abs(to_opensim(bands.along(np.eye(3))))
+    for k, name in enumerate(trial.forces.names):
+        columns |= {f"ground_force_{name}_v{axis}": force[:, k, i] for i, axis in enumerate("xyz")}
+        columns |= {
+            f"{name}_pressure_ahead": bands.pressure[:, k, 0],
+            f"{name}_pressure_aside": bands.pressure[:, k, 1],
+        }
+        columns[f"ground_torque_{name}_y"] = bands.free_moment[:, k]
+    return columns | {name: bands.moment(name) for name in trial.moments.names}
 
 
 def summary(trial: TrialForces) -> dict[str, Any]:
@@ -73,6 +94,15 @@ def summary(trial: TrialForces) -> dict[str, Any]:
         "peaks": [asdict(p) for p in peaks],
         "symmetry_percent": symmetry(peaks, (trial.forces.names[0], trial.forces.names[1])),
     }
+    if trial.consistent is not None:
+        c = trial.consistent
+        out["consistent"] = {
+            "before": None if c.before is None else asdict(c.before),
+            "after": asdict(c.after),
+            "moved": asdict(c.distances),
+            "mass_kg": c.estimate.model.mass,
+            "converged": c.converged,
+        }
     if trial.agreement is not None and trial.measured_moments is not None and trial.seen is not None:
         force, moment = peak_residual(trial.measured_moments, trial.cutoff)
         fit = trial.agreement
@@ -112,6 +142,11 @@ def write_report(trial: TrialForces, path: str | Path) -> Path:
                 "what the root lacks, plates' forces", peak_residual(trial.measured_moments, trial.cutoff), limits
             )
         )
+    if trial.consistent is not None:
+        c = trial.consistent
+        rows.append(_residual_row("the same, after --consistent", (c.after.force, c.after.moment), limits))
+        moved = f"joints {c.distances.joints:.2f} degrees, centre of mass {c.distances.centre_of_mass:.2f} cm"
+        rows.append(("for which the motion moved", moved, f"RMS; mass then {c.estimate.model.mass:.1f} kg"))
     if trial.belt.any():
         rows.append(("treadmill", f"{np.linalg.norm(trial.belt):.2f} m/s", "found from the feet, or said"))
     sides = symmetry(peaks_of(trial), (trial.forces.names[0], trial.forces.names[1]))

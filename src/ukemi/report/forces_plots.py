@@ -42,6 +42,9 @@ def _curves(trial: TrialForces, axis: Array, unit: str) -> Callable[[Any], None]
     def draw(axes: Any) -> None:
         values = trial.forces.force @ axis
         for k, name in enumerate(trial.forces.names):
+            if trial.bands is not None:
+                half = trial.bands.along(axis[None])[:, k, 0]
+                _band(axes, trial.forces.time, values[:, k], half, COLOURS[k % 4])
             axes.plot(trial.forces.time, values[:, k], color=COLOURS[k % 4], lw=1.3, label=name.replace("_", " "))
         if trial.measured is not None:
             measured = trial.measured.force @ axis
@@ -52,6 +55,10 @@ def _curves(trial: TrialForces, axis: Array, unit: str) -> Callable[[Any], None]
         axes.set_ylabel(unit)
 
     return draw
+
+
+def _band(axes: Any, time: Array, values: Array, half: Array, colour: str) -> None:
+    axes.fill_between(time, values - half, values + half, color=colour, alpha=0.15, lw=0)
 
 
 def _unseen(trial: TrialForces, axes: Any) -> None:
@@ -88,6 +95,9 @@ def _moments(trial: TrialForces, name: str) -> Callable[[Any], None]:
     def draw(axes: Any) -> None:
         for side, colour, label in (("r", RIGHT, "right"), ("l", LEFT, "left")):
             column = f"{name}_{side}_moment"
+            if trial.bands is not None and trial.consistent is None:
+                half = trial.bands.moment(column) / trial.mass
+                _band(axes, trial.moments.time, trial.moments[column] / trial.mass, half, colour)
             axes.plot(trial.moments.time, trial.moments[column] / trial.mass, color=colour, lw=1.3, label=label)
             if trial.measured_moments is not None:
                 m = trial.measured_moments
