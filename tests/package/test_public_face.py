@@ -289,6 +289,7 @@ MOTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "fps": None,
             "skeleton": None,
             "static": None,
+            "markers": None,
         },
     ),
     "write_motion": (uk.write_motion, {"clip": CLIP, "path": "a.npz"}),
