@@ -25,6 +25,7 @@ void bind_impulse(nb::module_& m);
 void bind_integrator(nb::module_& m);
 void bind_limits(nb::module_& m);
 void bind_particles(nb::module_& m);
+void bind_solve(nb::module_& m);
 void bind_filter(nb::module_& m);
 void bind_trajectory(nb::module_& m);
 
@@ -303,6 +304,7 @@ NB_MODULE(_core, m) {
     bind_integrator(m);
     bind_limits(m);
     bind_particles(m);
+    bind_solve(m);
     bind_filter(m);
     bind_trajectory(m);
 

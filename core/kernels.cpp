@@ -20,6 +20,7 @@
 UKEMI_BEGIN
 
 ContactEngine* make_contact_engine(const Tree&, const ContactScene&);  // contact_kernels.cpp
+void run_solve_contact(const NcpProblem&, const NcpOptions&, NcpSolution&);  // contact/solve_kernels.cpp
 std::size_t filter_bytes();  // filter_kernels.cpp
 void run_filter_step(FilterData&, const FilterInput&);
 int run_plan(PlanData&);
@@ -183,6 +184,7 @@ const ukemi::Kernels UKEMI_JOIN(ukemi_kernels_, UKEMI_LEVEL) = {
     ukemi::UKEMI_LEVEL::run_trajectory_assemble,
     ukemi::UKEMI_LEVEL::run_trajectory_retract,
     ukemi::UKEMI_LEVEL::make_contact_engine,
+    ukemi::UKEMI_LEVEL::run_solve_contact,
     ukemi::UKEMI_LEVEL::sweep<ukemi::UKEMI_LEVEL::ImpulseResponse>,
     ukemi::UKEMI_LEVEL::psi_bytes,
     ukemi::UKEMI_LEVEL::inverse_inertia,

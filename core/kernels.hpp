@@ -16,6 +16,9 @@ struct TrajectorySamples;
 struct TrajectoryKinematics;
 struct TrajectorySystem;
 struct ForceProblem;
+struct NcpProblem;
+struct NcpOptions;
+struct NcpSolution;
 
 /// A batch of independent states: each array by its first element and the distance between states (0: shared by all).
 struct Batch {
@@ -71,6 +74,8 @@ struct Kernels {
     void (*trajectory_retract)(const Tree&, int n, const double* x, const double* x1, const double* x2, double* q, double* v, double* a);
     // contacts, see contact_step.hpp; the scene must outlive the engine
     ContactEngine* (*make_contact_engine)(const Tree&, const ContactScene&);
+    // the frictional contact problem itself, see contact/ncp_islands.hpp
+    void (*solve_contact)(const NcpProblem&, const NcpOptions&, NcpSolution&);
     // impulses, see impulse.hpp; `memory` holds psi_bytes(tree, m) bytes, aligned to 64
     Kernel impulse_response;
     std::size_t (*psi_bytes)(const Tree&, int m);

@@ -46,6 +46,7 @@ from ukemi.sim.tie import Tie
 from ukemi.sim.world import World
 
 if TYPE_CHECKING:
+    from ukemi.contact.solve import ContactSolution, solve_contact
     from ukemi.dynamics_filter.clip import filter_motion
     from ukemi.dynamics_filter.interactive import DynamicsFilter
     from ukemi.dynamics_filter.result import FilterResult
@@ -61,6 +62,7 @@ __version__ = "0.1.0"
 _LATE = {
     "Clip": "ukemi.motion.clip",
     "ClipFigure": "ukemi.motion.figure",
+    "ContactSolution": "ukemi.contact.solve",
     "DynamicsFilter": "ukemi.dynamics_filter.interactive",
     "TrialForces": "ukemi.forces.trial",
     "estimate_forces": "ukemi.forces.trial",
@@ -69,6 +71,7 @@ _LATE = {
     "filter_motion": "ukemi.dynamics_filter.clip",
     "read_motion": "ukemi.motion.read",
     "retarget": "ukemi.motion.retarget",
+    "solve_contact": "ukemi.contact.solve",
     "write_motion": "ukemi.motion.read",
 }
 
@@ -89,6 +92,7 @@ __all__ = [
     "ClipFigure",
     "Condition",
     "Connection",
+    "ContactSolution",
     "ConvexMesh",
     "Cylinder",
     "Directions",
@@ -156,6 +160,7 @@ __all__ = [
     "read_motion",
     "retarget",
     "set_threads",
+    "solve_contact",
     "stairs",
     "threads",
     "write_motion",

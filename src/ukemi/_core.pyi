@@ -172,6 +172,19 @@ class Contacts:
     def loop_forces(self) -> list[float]: ...
     def options(self, accept: float, touch: float, located: int, trace: bool) -> None: ...
 
+def solve_contact(
+    W: ArrayLike,
+    q: ArrayLike,
+    mu: ArrayLike,
+    kinds: Sequence[int],
+    start: ArrayLike | None,
+    tolerance: float,
+    passes: int,
+    newton: int,
+    interior: int,
+    admm: int,
+) -> dict[str, Any]: ...
+
 class Particles:
     def __init__(
         self,

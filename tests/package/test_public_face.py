@@ -367,7 +367,7 @@ CONTACT: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "kinds": ["contact"],
             "start": np.zeros(3),
             "tolerance": 1e-6,
-            "passes": 4,
+            "passes": 6,
             "newton": 8,
             "interior": 40,
             "admm": 200,
