@@ -26,6 +26,9 @@ def convert(
         Path | None, typer.Option(help="The .asf of an .amc, the .osim of a .mot; default the one beside it.")
     ] = None,
     static: Annotated[Path | None, typer.Option(help="A standing trial with more markers, for .c3d and .trc.")] = None,
+    markers: Annotated[
+        Path | None, typer.Option(help="CSV file label,landmark: markers whose names are unknown.")
+    ] = None,
     rate: Annotated[float | None, typer.Option(help="Sample anew at so many frames per second.")] = None,
     start: Annotated[float | None, typer.Option(help="Leave out what is before (s).")] = None,
     end: Annotated[float | None, typer.Option(help="Leave out what is after (s).")] = None,
@@ -55,6 +58,7 @@ def convert(
         fps=fps,
         skeleton=skeleton,
         static=static,
+        markers=markers,
     )
     summary = {"source": str(source), "target": str(written), **done}
     if as_json:

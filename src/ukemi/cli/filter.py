@@ -68,6 +68,9 @@ def filter_command(
         Path | None, typer.Option(help="The .osim of a .mot or .sto, the .asf of an .amc; default the one beside it.")
     ] = None,
     static: Annotated[Path | None, typer.Option(help="A standing trial with more markers, for .c3d and .trc.")] = None,
+    markers: Annotated[
+        Path | None, typer.Option(help="CSV file label,landmark: markers whose names are unknown.")
+    ] = None,
     animation: Annotated[bool, typer.Option(help="Whether motion.gif is drawn.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
@@ -103,7 +106,7 @@ def filter_command(
     if only not in (None, "feet"):
         raise InvalidInputError(f"--only: expected feet, got {only!r}")
     amount = 0.0 if only == "feet" else strength
-    clip = window(opened(file, unit, up, rest_pose, fps, skeleton, static), start, end)
+    clip = window(opened(file, unit, up, rest_pose, fps, skeleton, static, markers), start, end)
     a = np.deg2rad(slope)
     along = (belt or 0.0) * np.array([np.cos(a), 0.0, np.sin(a)])
     ground = Ground(normal=(-np.sin(a), 0.0, np.cos(a)), friction=friction, velocity=along)
@@ -175,6 +178,7 @@ def opened(
     fps: float | None,
     skeleton: Path | None,
     static: Path | None,
+    markers: Path | None = None,
 ) -> Clip:
     """A motion as the options say that it is to be read; without a file a walk of our own."""
     if file is None:
@@ -183,7 +187,9 @@ def opened(
         size: str | float | None = None if unit is None else float(unit)
     except ValueError:
         size = unit
-    return read_motion(file, unit=size, up=up, rest_pose=rest_pose, fps=fps, skeleton=skeleton, static=static)
+    return read_motion(
+        file, unit=size, up=up, rest_pose=rest_pose, fps=fps, skeleton=skeleton, static=static, markers=markers
+    )
 
 
 def window(clip: Clip, start: float | None, end: float | None) -> Clip:

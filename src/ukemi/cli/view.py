@@ -25,6 +25,9 @@ def view(
     model: Annotated[str | None, typer.Option(help="Whose recording (.npz of ukemi simulate) it is.")] = None,
     skeleton: Annotated[Path | None, typer.Option(help="The .osim of a .mot or .sto, the .asf of an .amc.")] = None,
     static: Annotated[Path | None, typer.Option(help="A standing trial with more markers, for .c3d and .trc.")] = None,
+    markers: Annotated[
+        Path | None, typer.Option(help="CSV file label,landmark: markers whose names are unknown.")
+    ] = None,
     apart: Annotated[float, typer.Option(help="Between motions, to the side (m); 0: one in the other.")] = 1.0,
     show: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object; opens nothing.")] = False,
@@ -47,7 +50,8 @@ def view(
     kinds = {Path(name).suffix.lower() for name in files}
     if model is not None and ".npz" not in kinds:
         raise InvalidInputError("--model says whose a recording (.npz) is: none of the files is one")
-    reading = {name: path for name, path in (("skeleton", skeleton), ("static", static)) if path is not None}
+    given = {"skeleton": skeleton, "static": static, "markers": markers}
+    reading = {name: path for name, path in given.items() if path is not None}
     for name in reading:
         takers = [kind for kind, options in OPTIONS.items() if name in options]
         if not kinds & set(takers):
@@ -58,7 +62,9 @@ def view(
         if path.suffix.lower() not in MOTIONS:
             stage = stage_of_model(open_model(name)).on_floor()
         elif own := {option: x for option, x in reading.items() if option in OPTIONS.get(path.suffix.lower(), ())}:
-            stage = stage_of_clip(read_motion(path, skeleton=own.get("skeleton"), static=own.get("static")))
+            stage = stage_of_clip(
+                read_motion(path, skeleton=own.get("skeleton"), static=own.get("static"), markers=own.get("markers"))
+            )
         else:
             stage = read_stage(path, None if model is None else open_model(model))
         stages.append(stage.moved((0.0, -apart * k, 0.0)))

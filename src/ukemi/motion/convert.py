@@ -26,7 +26,7 @@ TARGETS = {
     "a table": TABLES,
 }
 #: Options of reading that markers and tables take or pass over.
-FOR_ALL = ("up", "rest_pose", "static")
+FOR_ALL = ("up", "rest_pose", "static", "markers")
 #: More is a slip of the pen, not a motion.
 MOST_FRAMES = 1e7
 

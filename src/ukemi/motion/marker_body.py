@@ -41,7 +41,7 @@ THIGH = 0.493
 #: A knee's axis is looked for where it is bent by more than this (its sine).
 BENT = 0.35
 #: Skin moves over bone by about this, and guesses of joints are off by so much [m].
-SKIN, ANKLE_GUESS, KNEE_GUESS, KNEE_ALONG = 0.010, 0.015, 0.100, 0.008
+SKIN, ANKLE_GUESS, KNEE_GUESS, KNEE_ACROSS = 0.010, 0.015, 0.100, 0.008
 #: Arms and head that were not seen are held or bridged for this share of the time at most.
 UNSEEN = 0.3
 LEG = ("hip", "knee", "ankle", "heel", "toe")
@@ -265,7 +265,7 @@ class Body:
         return _turning(shank, foot, guess, ANKLE_GUESS)
 
     def _turning_knee(self, side: str) -> Array | None:
-        """Where thigh and shank turn about each other; along the axis, on the line from hip to ankle."""
+        """Where thigh and shank turn about each other; across the leg, on the line from hip to ankle."""
         hip, ankle = self.hip(side), self.ankle(side)
         thigh = self.capture.motion(f"{side}_thigh") or self.capture.motion(f"{side}_thigh", hip)
         shank = self.capture.motion(f"{side}_shank") or self.capture.motion(f"{side}_shank", ankle)
@@ -274,7 +274,11 @@ class Body:
         guess = hip + THIGH * (ankle - hip)
         reach = np.linalg.norm(ankle - hip, axis=1)
         straight = reach >= np.nanquantile(reach, 0.9) if np.isfinite(reach).any() else np.zeros(len(reach), bool)
-        return _turning(thigh, shank, np.where(straight[:, None], guess, np.nan), KNEE_GUESS, KNEE_ALONG)
+        # a leg that is nearly straight has its knee before the line from hip to ankle, not beside it
+        down = _unit(ankle - hip)
+        left = self.pelvis[:, :, 1]
+        across = _unit(left - (left * down).sum(axis=1, keepdims=True) * down)
+        return _turning(thigh, shank, np.where(straight[:, None], guess, np.nan), KNEE_GUESS, (across, KNEE_ACROSS))
 
     # --- feet ---------------------------------------------------------------------------------------------------------
     def _heel_marker(self, side: str) -> Array:
@@ -404,17 +408,29 @@ class Body:
 
 
 def _turning(
-    upper: tuple[Array, Array], lower: tuple[Array, Array], guess: Array, sure: float, along: float | None = None
+    upper: tuple[Array, Array],
+    lower: tuple[Array, Array],
+    guess: Array,
+    sure: float,
+    across: tuple[Array, float] | None = None,
 ) -> Array | None:
-    """The joint between two segments; guess: (frames, 3), its place as far as it is known."""
-    guesses = []
+    """The joint between two segments.
+
+    guess: (frames, 3), its place as far as it is known, with so much standard deviation [m]; across: a direction
+    (frames, 3) in which it is known better, and how well.
+    """
+    guesses, covariances = [], []
     for R, p in (upper, lower):
-        local = np.einsum("fji,fj->fi", R, guess - p)
-        local = local[np.isfinite(local).all(axis=1)]
-        if len(local) == 0:
+        known = np.isfinite(guess).all(axis=1) & np.isfinite(R).all(axis=(1, 2))
+        if not known.any():
             return None
-        guesses.append(np.median(local, axis=0))
-    a, b = joint_between(upper, lower, (guesses[0], guesses[1]), SKIN, sure, along)
+        guesses.append(np.median(np.einsum("fji,fj->fi", R[known], guess[known] - p[known]), axis=0))
+        covariance = sure**2 * np.eye(3)
+        if across is not None:
+            u = _unit(np.median(np.einsum("fji,fj->fi", R[known], across[0][known]), axis=0))
+            covariance -= (sure**2 - across[1] ** 2) * np.outer(u, u)
+        covariances.append(covariance)
+    a, b = joint_between(upper, lower, (guesses[0], guesses[1]), SKIN, (covariances[0], covariances[1]))
     return np.asarray(0.5 * (moved(*upper, a) + moved(*lower, b)))
 
 

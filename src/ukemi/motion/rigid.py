@@ -74,8 +74,7 @@ def joint_between(
     lower: tuple[Array, Array],
     guess: tuple[Array, Array],
     skin: float,
-    sure: float,
-    along: float | None = None,
+    sure: tuple[Array, Array],
 ) -> tuple[Array, Array]:
     """Where two bodies turn about each other: a point (3,) in each of their frames.
 
@@ -83,20 +82,16 @@ def joint_between(
     Biomech. 39, 2798-2809), drawn to a guess with the weight of its uncertainty: along the axis of a hinge, or where
     hardly anything turns, the motion says nothing.
 
-    upper, lower: rotations (frames, 3, 3) and translations. guess: points in both frames. skin: how much markers move
-    over bone [m]; sure: standard deviation of the guess [m]; along: the same along the axis of the hinge that they are.
+    upper, lower: rotations (frames, 3, 3) and translations. guess: points in both frames; sure: their covariances
+    (3, 3) [m^2]. skin: how much markers move over bone [m].
     """
     (A, a), (B, b) = upper, lower
     seen = np.isfinite(A).all(axis=(1, 2)) & np.isfinite(B).all(axis=(1, 2))
     A, a, B, b = A[seen], a[seen], B[seen], b[seen]
     n = max(len(A), 1)
     rows = np.concatenate([A, -B], axis=2)  # A x + a = B y + b
-    prior = np.eye(6) / sure**2
-    if along is not None:
-        # of all directions, the hinge's axis turns least against the other body
-        U, _, Vt = np.linalg.svd(np.einsum("fki,fkj->ij", A, B) / n)
-        for k, axis in ((0, U[:, 0]), (3, Vt[0])):
-            prior[k : k + 3, k : k + 3] += (1 / along**2 - 1 / sure**2) * np.outer(axis, axis)
+    prior = np.zeros((6, 6))
+    prior[:3, :3], prior[3:, 3:] = (np.linalg.inv(covariance) for covariance in sure)
     normal = np.einsum("fki,fkj->ij", rows, rows) / n / skin**2 + prior
     right = np.einsum("fki,fk->i", rows, b - a) / n / skin**2 + prior @ np.concatenate(guess)
     both = np.linalg.solve(normal, right)
