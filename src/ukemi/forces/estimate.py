@@ -61,7 +61,8 @@ class ForceEstimate:
 def cutoff_of(placed: PlacedClip, cutoff: float | None = None, settings: ForceSettings = STANDARD) -> float:
     """At which frequency a motion is smoothed [Hz]."""
     leg = leg_length(placed.figure.model, placed.figure.soles)
-    return settings.cutoff * float(np.sqrt(GRAVITY / leg)) if cutoff is None else cutoff
+    usual = settings.skin if placed.clip.on_skin else settings.cutoff
+    return usual * float(np.sqrt(GRAVITY / leg)) if cutoff is None else cutoff
 
 
 def estimate(placed: PlacedClip, settings: ForceSettings = STANDARD, cutoff: float | None = None) -> ForceEstimate:

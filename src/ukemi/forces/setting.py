@@ -15,13 +15,15 @@ from ukemi.errors import InvalidInputError
 class ForceSettings:
     """Prices are relative to that of a force on a sure contact, which is 1.
 
-    cutoff: of the motion [1/tau]. height, speed: by which a point's force costs e times as much [l, c].
+    cutoff: of the motion [1/tau]; skin: of one made from markers on the skin.
+    height, speed: by which a point's force costs e times as much [l, c].
     lowest: share of the frames in which a point of a sole is taken to be on the ground at the latest.
     line: price of a force off the line to the base of its limb. force, moment: price of what the root lacks.
     spread: time over which a force prefers to change [tau]. rows: where points stand along a sole, from heel to ball.
     """
 
     cutoff: float = 3.6
+    skin: float = 2.4
     height: float = 0.033
     speed: float = 0.17
     lowest: float = 0.04

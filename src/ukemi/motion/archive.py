@@ -21,6 +21,7 @@ def write_npz(clip: Clip, path: str | Path) -> Path:
         "name": clip.name,
         "fps": clip.fps,
         "start": clip.start,
+        "on_skin": clip.on_skin,
         "names": clip.skeleton.names,
         "parents": clip.skeleton.parents,
         "end_joints": [j for j, _ in clip.skeleton.ends],
@@ -61,7 +62,7 @@ def read_npz(path: str | Path) -> Clip:
         moving = {int(j): arrays["translations"][:, k] for k, j in enumerate(about["moving"])}
         return Clip(
             *(skeleton, about["fps"], arrays["rotations"], moving, Layout(**layout)),
-            *(arrays.get("raw"), str(about["name"]), float(about.get("start", 0.0))),
+            *(arrays.get("raw"), str(about["name"]), float(about.get("start", 0.0)), bool(about.get("on_skin"))),
         )
     except FileNotFoundError:
         raise FileFormatError(path, None, "no such file") from None

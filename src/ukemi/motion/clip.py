@@ -126,6 +126,7 @@ class Clip:
     translations: joint -> (frames, 3), place in the parent [m], of joints whose place changes; the root (0) always.
     layout: how the file was written. raw: its numbers (frames, channels), None once the motion has been changed.
     start: time of the first frame on the file's clock [s]; `time` counts from the first frame.
+    on_skin: whether it was made from markers on the skin, which wobbles where the body is shaken.
     """
 
     skeleton: Skeleton
@@ -136,6 +137,7 @@ class Clip:
     raw: Array | None = None
     name: str = ""
     start: float = 0.0
+    on_skin: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "fps", positive("Clip.fps", self.fps))
@@ -164,7 +166,7 @@ class Clip:
     def __reduce__(self) -> tuple[type[Clip], tuple[object, ...]]:
         """Mapping proxies cannot be pickled."""
         parts = (self.skeleton, self.fps, self.rotations, dict(self.translations), self.layout, self.raw)
-        return (Clip, (*parts, self.name, self.start))
+        return (Clip, (*parts, self.name, self.start, self.on_skin))
 
     def __len__(self) -> int:
         """Frames."""

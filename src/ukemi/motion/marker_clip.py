@@ -51,6 +51,7 @@ def clip_from_markers(
         {0: body.hips},
         name=markers.name,
         start=markers.start + centres.first / markers.fps,
+        on_skin=True,
     )
 
 
