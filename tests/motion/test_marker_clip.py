@@ -247,6 +247,17 @@ def test_a_foot_rolls_as_its_metatarsals_do(clip: uk.Clip) -> None:
     assert np.ptp(angle) == pytest.approx(15, abs=2)
 
 
+def test_markers_across_a_foot_at_different_heights_leave_it_level(clip: uk.Clip) -> None:
+    """A toe's marker on the shoe, the fifth metatarsal's 3 cm lower at its side: the foot does not roll for it."""
+    markers = dressed(clip)
+    j, k = clip.skeleton.index("LeftFoot"), markers.names.index("Walker:LMT5")
+    p = np.array(markers.positions)
+    p[:, k] = clip.positions[:, j] + rotated(clip.world_rotations[:, j], np.tile((0.1, 0.05, -0.07), (len(clip), 1)))
+    foot = _Body(joint_centres(replace(markers, positions=p))).turns()["LeftFoot"]
+    low = foot[np.argsort(p[:, k, 2])[:20]]
+    assert np.abs(np.degrees(np.arcsin(low[:, 2, 1]))).max() < 2
+
+
 def test_missing_markers_are_named(clip: uk.Clip) -> None:
     with pytest.raises(uk.InvalidInputError, match="no marker for left toe"):
         clip_from_markers(without(dressed(clip), "LTOE", "LMT5"))

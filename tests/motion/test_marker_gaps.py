@@ -138,6 +138,17 @@ def test_nothing_is_invented_where_nobody_tells() -> None:
     assert not said.filled
 
 
+def test_a_marker_without_neighbours_has_its_short_gaps_filled_along_its_own_track() -> None:
+    t = np.arange(300) / FPS
+    wrist = np.stack([np.sin(4 * t), np.cos(3 * t), 0.5 * t**2], axis=1)[:, None]
+    gap = np.array(wrist)
+    gap[100 : 100 + int(SPLINE * FPS)] = np.nan
+    gap[200 : 201 + int(SPLINE * FPS)] = np.nan
+    out, _ = repaired(gap, FPS, NAMES[:1])
+    assert np.abs(out[:200] - wrist[:200]).max() < 2e-3
+    assert np.isnan(out[205]).all()
+
+
 def test_two_markers_that_change_places_are_put_back() -> None:
     _, _, one = body(seed=0)
     _, _, two = body(seed=1, tempo=4.0)
