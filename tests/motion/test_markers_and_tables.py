@@ -252,3 +252,39 @@ def test_markers_are_checked() -> None:
         Markers(("a",), 100.0, np.zeros((3, 2, 3)))
     with pytest.raises(uk.InvalidInputError, match="force"):
         GroundForces(np.zeros(2), ("a",), np.full((2, 1, 3), np.nan), np.zeros((2, 1, 3)), np.zeros((2, 1, 3)))
+
+
+def test_a_unit_that_makes_giants_is_corrected_with_a_warning(tmp_path: Path) -> None:
+    """Metres in a file that says mm, as some exports do."""
+    clip = walk(0.3)
+    names = {"LASI": "LeftUpLeg", "RASI": "RightUpLeg", "LHEE": "LeftFoot", "RHEE": "RightFoot"}
+    places = np.stack([clip.positions[:, clip.skeleton.index(joint)] for joint in names.values()], axis=1)
+    wanted = Markers(tuple(names), clip.fps, places)
+    path = write_trc(wanted, tmp_path / "a.trc")
+    path.write_text(path.read_text().replace("\tm\t", "\tmm\t"))
+    with pytest.warns(uk.UkemiWarning, match="taken 1000 times as large"):
+        got = read_markers(path)
+    assert np.abs(got.positions - wanted.positions).max() < 1e-12
+
+
+def test_up_is_from_the_feet_to_the_pelvis_even_of_who_lies(tmp_path: Path) -> None:
+    """Arms that spread wider than the legs are long do not tell what is up."""
+    places = np.zeros((5, 6, 3))
+    spots = {"LASI": (0, 0.1, 0.5), "RASI": (0, -0.1, 0.5), "LHEE": (0, 0.1, 0), "RHEE": (0, -0.1, 0)}
+    spots |= {"LWRA": (0, 0.9, 1.0), "RWRA": (0, -0.9, 1.0)}
+    places[:] = list(spots.values())
+    wanted = Markers(tuple(spots), 100.0, places)
+    got = read_markers(write_trc(wanted, tmp_path / "a.trc"))
+    assert np.abs(got.positions - places).max() < 1e-12
+
+
+def test_markers_without_names_and_commas_are_read(tmp_path: Path) -> None:
+    """Exports that list unlabelled markers after the labelled ones, and spreadsheets' commas."""
+    (tmp_path / "a.trc").write_text(TRC.replace("\t20\t30\t40\t50\n", "\t20\t30\t40\t50\t1\t2\t3\n"))
+    markers = read_markers(tmp_path / "a.trc", up="z")
+    assert markers.names == ("Head", "R.Heel", "*2")
+    assert markers["*2"][0].tolist() == [0.001, 0.002, 0.003]
+    assert np.isnan(markers["*2"][1]).all()
+    (tmp_path / "b.trc").write_text(TRC.replace("\t", ","))
+    got = read_markers(tmp_path / "b.trc", up="z")
+    assert np.array_equal(got.positions, markers.positions[:, :2], equal_nan=True)

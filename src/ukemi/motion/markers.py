@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ukemi.errors import FileFormatError, InvalidInputError, UnknownNameError
+from ukemi.errors import FileFormatError, InvalidInputError, UkemiWarning, UnknownNameError
 from ukemi.model.arrays import Array, frozen, positive
 from ukemi.motion.c3d import read_c3d
 from ukemi.motion.ground_forces import GroundForces, from_opensim
@@ -20,6 +20,8 @@ from ukemi.motion.text import read_text
 
 #: Metres per unit of a marker file.
 UNITS = {"mm": 0.001, "cm": 0.01, "m": 1.0}
+#: From the feet to the pelvis of anybody [m], standing or crouching: other sizes are another unit's.
+LEG = (0.15, 1.5)
 #: Groups of points of a C3D file that are no places: a program computed them from the places.
 COMPUTED = ("ANGLES", "FORCES", "MOMENTS", "POWERS", "SCALARS")
 
@@ -89,24 +91,43 @@ def read_markers(
     raise InvalidInputError(f"{file}: expected a marker file that ends in .trc or .c3d")
 
 
-def _upright(labels: Sequence[str], p: Array, up: str | None, names: Mapping[str, str]) -> tuple[Array, bool]:
-    """Turned to z up (from y up about x), and whether it was: up is from the feet to the pelvis, or where no name is
-    known the axis along which the markers spread."""
-    if up is None:
-        seen = p[~np.isnan(p[..., 0]).all(axis=1)]
-        extent = np.median(np.nanmax(seen, axis=1) - np.nanmin(seen, axis=1), axis=0) if len(seen) else np.ones(3)
-        found = marker_names(labels, {x: y for x, y in names.items() if x in labels}).landmarks
-        low, high = (
-            [labels.index(label) for name, label in found.items() if name.split("_")[-1] in ends]
-            for ends in (("heel", "toe"), ("asis", "psis", "sacrum"))
-        )
-        if low and high:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", RuntimeWarning)  # frames in which nothing was seen
-                body = np.abs(np.nanmedian(np.nanmean(p[:, high], axis=1) - np.nanmean(p[:, low], axis=1), axis=0))
-            extent = body if np.isfinite(body).all() else extent
-        up = "y" if extent[1] > extent[2] else "z"
-    return (from_opensim(p), True) if up == "y" else (p, False)
+def _upright(
+    file: Path, labels: Sequence[str], p: Array, up: str | None, names: Mapping[str, str]
+) -> tuple[Array, bool, float]:
+    """Places turned to z up (from y up about x), whether they were, and what they had to be multiplied by.
+
+    Up is from the feet to the pelvis, or where no name is known the axis along which the markers spread.
+    """
+    way, scale = _feet_to_pelvis(labels, p, names), 1.0
+    seen = p[~np.isnan(p[..., 0]).all(axis=1)]
+    if way is not None:
+        size = float(np.linalg.norm(way))
+        scale = next((x for x in (1.0, 1000.0, 0.001, 100.0, 0.01) if LEG[0] < x * size < LEG[1]), 1.0)
+        if scale != 1.0:
+            warnings.warn(
+                f"{file}: legs of {size:.3g} m in the unit that the file states: taken {scale:g} times as large",
+                UkemiWarning,
+                stacklevel=5,
+            )
+    elif len(seen):
+        way = np.median(np.nanmax(seen, axis=1) - np.nanmin(seen, axis=1), axis=0)
+    if up is None and way is not None:
+        up = "y" if abs(way[1]) > abs(way[2]) else "z"
+    return (from_opensim(scale * p), True, scale) if up == "y" else (scale * p, False, scale)
+
+
+def _feet_to_pelvis(labels: Sequence[str], p: Array, names: Mapping[str, str]) -> Array | None:
+    """(3,): the median way from the feet's to the pelvis' markers, or None where names do not tell both."""
+    found = marker_names(labels, {label: place for label, place in names.items() if label in labels}).landmarks
+    ends = []
+    for parts in (("heel", "toe"), ("asis", "psis", "sacrum")):
+        columns = [labels.index(label) for name, label in found.items() if name.split("_")[-1] in parts]
+        some = p[:, columns]
+        some = some[np.isfinite(some[..., 0]).any(axis=1)]
+        if not some.size:
+            return None
+        ends.append(np.median(np.nanmean(some, axis=1), axis=0))
+    return np.asarray(ends[1] - ends[0])
 
 
 # --- TRC --------------------------------------------------------------------------------------------------------------
@@ -139,7 +160,7 @@ def _read_trc(file: Path, up: str | None, names: Mapping[str, str]) -> Markers:
     p = unit * np.array(filled).reshape(len(rows), count, 3)
     p[(p == 0).all(axis=-1)] = np.nan  # how some programs write a marker that was not seen
     p[np.isnan(p).any(axis=-1)] = np.nan
-    return Markers(_unique(labels), rate, _upright(labels, p, up, names)[0], times[0], None, file.stem)
+    return Markers(_unique(labels), rate, _upright(file, labels, p, up, names)[0], times[0], None, file.stem)
 
 
 def _cells(line: str) -> list[str]:
@@ -205,9 +226,9 @@ def _read_c3d(file: Path, up: str | None, names: Mapping[str, str]) -> Markers:
     if not kept:
         raise FileFormatError(file, None, "no markers in it")
     labels = tuple(c3d.labels[k] for k in kept)
-    places, turned = _upright(labels, unit * c3d.points[:, kept], up, names)
+    places, turned, scale = _upright(file, labels, unit * c3d.points[:, kept], up, names)
     places = np.where((places == 0).all(axis=-1, keepdims=True), np.nan, places)  # what some programs write instead
-    forces = plate_forces(c3d, unit, 1 if turned else 2)
+    forces = plate_forces(c3d, scale * unit, 1 if turned else 2)
     if forces is not None and turned:
         force, point, torque = (from_opensim(v) for v in (forces.force, forces.point, forces.torque))
         forces = replace(forces, force=force, point=point, torque=torque)

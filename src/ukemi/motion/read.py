@@ -94,7 +94,7 @@ def read_motion(
         from ukemi.motion.marker_names import read_mapping
         from ukemi.motion.markers import read_markers
 
-        mapping = markers if markers is None or isinstance(markers, Mapping) else read_mapping(markers)
+        mapping = markers if isinstance(markers, Mapping | None) else read_mapping(path_of("markers", markers))
         standing = None if static is None else read_markers(Path(static), names=mapping)
         return clip_from_markers(read_markers(file, up=up, names=mapping), standing, mapping)
     if extension in (".json", ".txt"):
