@@ -46,7 +46,7 @@ LOWER = 1e-6
 
 # --- in OpenSim's interpreter -----------------------------------------------------------------------------------------
 def opensims(job: dict[str, Any]) -> dict[str, Any]:
-    import opensim  # type: ignore[import-not-found]
+    import opensim
 
     opensim.Logger.setLevelString("Error")
     opensim.Logger.removeFileSink()

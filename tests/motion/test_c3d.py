@@ -42,6 +42,7 @@ def test_every_processor_writes_the_same_capture(tmp_path: Path, processor: int,
     assert markers.missing == pytest.approx(1 / 36)
 
 
+@pytest.mark.oracle
 def test_what_ezc3d_writes_is_read(tmp_path: Path) -> None:
     ezc3d = pytest.importorskip("ezc3d", reason="writes with the package ezc3d")
     rng = np.random.default_rng(2)
@@ -60,6 +61,7 @@ def test_what_ezc3d_writes_is_read(tmp_path: Path) -> None:
     np.testing.assert_allclose(ours.analog, analog, rtol=SINGLE)
 
 
+@pytest.mark.oracle
 def test_measured_files_are_read_as_ezc3d_reads_them(shared: Path) -> None:
     ezc3d = pytest.importorskip("ezc3d", reason="compares with the package ezc3d")
     for file in sorted((shared / "motions").rglob("*.c3d")):
@@ -148,7 +150,7 @@ def test_a_known_step_comes_out_of_the_plate(tmp_path: Path, kind: int, sign: fl
     shift = np.zeros(8 if kind == 3 else 6)
     if kind != 1:
         shift[:] = 3.0  # an amplifier's offset
-    signals = sign * channels(kind, shift)
+    signals: np.ndarray = sign * channels(kind, shift)
     if kind == 1:
         signals[:, 3:5] *= sign  # places have no sign
     if kind == 4:

@@ -12,7 +12,7 @@ from ukemi.motion.ground_forces import read_ground_forces
 
 #: Column names of a right and a left foot as (force, point, torque): of OpenSim's examples, Hamner's and OpenCap's
 #: laboratories, AddBiomechanics and GaitDynamics.
-DIALECTS = {
+DIALECTS: dict[str, list[tuple[str, ...]]] = {
     "opensim": [(f"{foot}ground_force_v", f"{foot}ground_force_p", f"{foot}ground_torque_") for foot in ("", "1_")],
     "hamner": [(f"{foot}_ground_force_v", f"{foot}_ground_force_p", f"{foot}_ground_torque_") for foot in "RL"],
     "addbiomechanics": [tuple(f"ground_force_{foot}_{kind}" for kind in "vpm") for foot in "rl"],

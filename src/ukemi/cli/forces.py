@@ -33,6 +33,9 @@ def forces_command(
         Path | None, typer.Option(help="The .osim of coordinates (.mot, .sto); default the one beside them.")
     ] = None,
     static: Annotated[Path | None, typer.Option(help="A standing trial with more markers, for .c3d and .trc.")] = None,
+    markers: Annotated[
+        Path | None, typer.Option(help="CSV file label,landmark: markers whose names are unknown.")
+    ] = None,
     mass: Annotated[float | None, typer.Option(help="Of the person (kg); default by plates, or by height.")] = None,
     height: Annotated[float | None, typer.Option(help="Of the person (m); default by the bones.")] = None,
     sex: Annotated[str, typer.Option(help="male or female: whose table of body masses.")] = "male",
@@ -83,7 +86,7 @@ def forces_command(
     ground = Ground(friction=friction, velocity=(belt or 0.0, 0.0, 0.0))
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", UkemiWarning)
-        clip = window(opened(file, unit, up, "auto", fps, skeleton, static), start, end)
+        clip = window(opened(file, unit, up, "auto", fps, skeleton, static, markers), start, end)
         trial = estimate_forces(
             clip,
             _plates(file, plates),
