@@ -138,7 +138,13 @@ def trial(
                 elif span > LEAST:
                     shares[label] = off / span
             worst = max(shares, key=lambda label: shares[label])
-            rows[name] = (float(shares[worst]), worst, float(np.median(list(shares.values()))), left["force"], left["moment"])
+            rows[name] = (
+                float(shares[worst]),
+                worst,
+                float(np.median(list(shares.values()))),
+                left["force"],
+                left["moment"],
+            )
     return rows
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -52,7 +53,7 @@ def test_filter_writes_everything_and_prints_one_object(short_walk: Path, tmp_pa
     ):
         assert (tmp_path / "out" / name).stat().st_size > 0
     page = (tmp_path / "out" / "report.html").read_text()
-    assert "http" not in page  # everything is in the page
+    assert "http" not in re.sub(r"data:image/[^']*", "", page)  # everything is in the page
     assert page.count("data:image/png") == 8
     assert len(uk.read_motion(tmp_path / "out" / "motion.bvh")) == len(uk.read_motion(short_walk))
     assert summary["verdict"] == "feasible"
@@ -74,8 +75,8 @@ def test_ctrl_c_before_the_solve_says_what_is_left(
 
 
 def test_a_motion_that_is_not_feasible_exits_with_3_and_is_complete(tmp_path: Path) -> None:
-    """[DF03] as printed has no friction bound: a walk uses 15."""
-    clip = walk(2.5)
+    """[DF03] as printed has no friction bound: a walk uses 15, until it falls."""
+    clip = walk(1.8)
     file = Path(uk.write_motion(clip, tmp_path / "walk.bvh"))
     options = ["--solver", "paper", "--out", str(tmp_path / "out"), "--json", "--no-animation"]
     done = CliRunner().invoke(app, ["filter", str(file), *options])
