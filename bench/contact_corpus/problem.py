@@ -9,6 +9,7 @@ import numpy as np
 
 from ukemi.model.arrays import Array
 
+OPTIONAL = ("last", "reached", "engine_ms")
 ROWS = {"contact": 3, "unilateral": 1, "bilateral": 1}
 
 
@@ -17,7 +18,7 @@ class Problem:
     """W (n, n), q (n,), mu (contacts,), kinds: one per block; rows of a contact are normal, tangent, tangent.
 
     scene, step: where it is from; ``last``: forces of the step before, where they are known; ``reached``: residual of
-    what the engine found, where that is known.
+    what the engine found and the time of its step [ms], where they are known.
     """
 
     W: Array
@@ -28,11 +29,12 @@ class Problem:
     step: int = 0
     last: Array | None = None
     reached: float | None = None
+    engine_ms: float | None = None
     note: str = ""
 
     def save(self, path: Path) -> None:
         rows, columns = np.nonzero(np.tril(self.W))
-        some = {name: value for name in ("last", "reached") if (value := getattr(self, name)) is not None}
+        some = {name: value for name in OPTIONAL if (value := getattr(self, name)) is not None}
         np.savez_compressed(
             path,
             rows=rows.astype(np.uint16),
@@ -63,6 +65,7 @@ class Problem:
                 int(file["step"]),
                 file.get("last"),
                 float(file["reached"]) if "reached" in file else None,
+                float(file["engine_ms"]) if "engine_ms" in file else None,
                 str(file["note"]),
             )
 

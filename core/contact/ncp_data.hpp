@@ -31,17 +31,24 @@ struct NcpOptions {
                                       // of gap / h, so that forces which motion leaves open stay as they were [N]
     double eta_cut = 0.01;            // of eta where one more pass with it would not reach the tolerance: a fixed eta
                                       // leaves mass ratios of 1e4 unsolved [N]
-    double stalled = 0.9;             // a pass with less eta that leaves more of the residual is the last: what is left
-                                      // are rows that contradict each other; mass ratios of 1e6 leave 0.7 [M]
-    int passes = 6;                   // of the proximal loop; mass ratios of 1e6 need five [M]
+    double last_cut = 0.7;            // where Newton does not follow a cut, its square root is tried, up to this: slabs
+                                      // of 1 : 1e6 that slide need 0.3 to 0.6; 0.5 leaves 3 % of them [M]
+    double stalled = 0.999;           // a pass with less eta that leaves more of the residual is the last: what is left
+                                      // are rows that contradict each other; mass ratios of 1e6 leave 0.98 [M]
+    int passes = 30;                  // of the proximal loop, tries of a cut included: 2 are usual; slabs of 1 : 1e6
+                                      // that slide need up to 25 [M]
+    int fall_backs = 4;               // passes that may ask interior point and ADMM: bounds the time of a problem
     double inner_share = 0.01;        // of the tolerance, for the problem of a pass [N]
     double growth = 2.0;              // a pass whose forces grow more than this must halve the residual: rows that
                                       // contradict each other let forces grow by 1 / eta_cut a pass without that [N]
-    int newton = 8;                   // steps of a pass: 85 % of warm-started problems need no more in all [N]
+    int newton = 16;                  // steps of a pass: 8 are enough for 85 % of warm-started problems [N], but leave
+                                      // 3 % of cold ones of slabs of 1 : 1e4 and make others dearer [M]
     int interior = 40;                // steps: 25 at the 90th percentile of cold problems [N]
     double interior_start = 3.0;      // force and motion of every cone at the start of the path [N]
     double interior_step = 0.95;      // share of the way to the border of a cone [N]
     double interior_centre = 0.01;    // least centring parameter of Mehrotra's rule [N]
+    double interior_correct = 0.3;    // the predictor must reach so far for its second order to help: without, paths of
+                                      // heavy on light break off [M]
     double interior_smooth[2] = {0.3, 10.0};  // |u_t| is rounded off by min(a sqrt(m), b m), m: complementarity [N]
     int admm = 200;                   // iterations; more than 1000 gain little [N]
     double admm_rho = 0.1;            // penalty at the start [N]

@@ -29,7 +29,7 @@ public:
             find_aim(pass, 0.0, false);
             find_step(pass);
             const double far = longest(pass, 1.0), left = (1 - far) * (1 - far) * (1 - far);
-            find_aim(pass, m * std::max(options.interior_centre, left), true);
+            find_aim(pass, m * std::max(options.interior_centre, left), far > options.interior_correct);
             find_step(pass);
             const double length = longest(pass, options.interior_step);
             if (!(length > least_step)) return;

@@ -1,9 +1,10 @@
 // The outer loop: a proximal point around the last forces, and in each pass Newton, interior point, ADMM in turn.
 //
 // A pass solves u = W r + q + eta (r - c): positive definite however many rows depend on each other, near the centre c
-// where the motion leaves forces open. The centre moves until W r + q itself is met (Rockafellar 1976); what answers
-// with lambda comes nearer by eta / (eta + lambda) a pass, so eta is only cut where that is slow (mass ratios).
-// Rows that contradict each other let forces grow by 1 / eta_cut a pass for nothing: such a pass is taken back.
+// where the motion leaves forces open. The centre moves until W r + q itself is met (Rockafellar 1976). What answers
+// with lambda comes nearer by eta / (eta + lambda) a pass, so eta is only cut where that is slow (mass ratios), and by as
+// little as Newton's labels follow from pass to pass. Rows that contradict each other let forces grow by 1 / cut
+// for nothing: such a pass is taken back.
 #pragma once
 #include "ncp_admm.hpp"
 #include "ncp_interior_point.hpp"
@@ -32,30 +33,42 @@ public:
         pass.system.bind(static_cast<int>(q.size()), W.data(), pass.blocks);
         pass.iterations = passes = 0, method = NcpMethod::newton;
         residual = residual_of(r);
-        double eta = options.eta, last = residual, size = std::max(1.0, largest(r));
+        double eta = options.eta, cut = options.eta_cut, before = 0, last = residual, size = std::max(1.0, largest(r));
+        bool sure = false;  // the last pass was solved
+        int fallen = 0;
         centre_ = r;
-        for (bool cut = false; passes < options.passes;) {
+        while (passes < options.passes) {
             ++passes;
-            solve_pass(options, eta);
+            begin(options, eta);
+            newton_.solve(pass, options.newton);
+            if (!pass.solved()) {
+                if (sure && before > eta && cut < options.last_cut) {  // too far from the last pass
+                    cut = std::sqrt(cut), eta = before * cut;
+                    continue;
+                }
+                if (fallen++ == options.fall_backs) return;
+                fall_back(options);
+            }
             const double e = residual_of(pass.r), grown = largest(pass.r);
-            const bool halves = e <= 0.5 * residual;
-            if (e < residual && (halves || passes == 1 || grown <= options.growth * size)) residual = e, size = std::max(1.0, grown), r = pass.r;
-            if (residual <= options.tolerance || (cut && e > options.stalled * last)) return;
-            cut = !(e * e <= options.tolerance * last);  // one more pass like this one would not do
-            if (cut) eta *= options.eta_cut;
-            last = e, centre_ = pass.r;
+            const bool worth = before == 0 || e <= 0.5 * residual || grown <= options.growth * size;
+            if (e < residual && worth) residual = e, size = std::max(1.0, grown), r = pass.r;
+            if (residual <= options.tolerance || (before > eta && e > options.stalled * last)) return;
+            sure = pass.solved(), before = eta, centre_ = pass.r;
+            if (e * e > options.tolerance * last) eta *= cut;  // one more pass like this one would not do
+            last = e;
         }
     }
 
 private:
-    void solve_pass(const NcpOptions& options, double eta) {
+    /// The problem of a pass around the centre.
+    void begin(const NcpOptions& options, double eta) {
         pass.system.set_eta(eta);
         pass.tolerance = options.inner_share * options.tolerance;
         for (std::size_t i = 0; i < q.size(); ++i) pass.b[i] = q[i] - eta * centre_[i];
         pass.residual = INFINITY;
         pass.offer(centre_.data(), u_.data());
-        newton_.solve(pass, options.newton);
-        if (pass.solved()) return;
+    }
+    void fall_back(const NcpOptions& options) {
         method = std::max(method, NcpMethod::interior);
         interior_.solve(pass, options);
         newton_.solve(pass, options.newton);

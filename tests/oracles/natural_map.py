@@ -23,7 +23,7 @@ def project(z: Array, mu: float) -> Array:
 
 
 def residual(W: Array, q: Array, mu: Sequence[float], kinds: Sequence[str], r: Array) -> float:
-    """max over the blocks of D |r - P_K(r - u^ / D)| / max |q|."""
+    """max over the blocks of D |r - P_K(r - u^ / D)| / max |q| (1 where q is zero)."""
     u, worst, row, frictions = W @ r + q, 0.0, 0, iter(mu)
     for kind in kinds:
         at = slice(row, row + ROWS[kind])
@@ -37,4 +37,4 @@ def residual(W: Array, q: Array, mu: Sequence[float], kinds: Sequence[str], r: A
             m = next(frictions)
             shifted = u[at] + np.array([m * np.linalg.norm(u[at][1:]), 0, 0])
             worst = max(worst, float(np.linalg.norm(D * r[at] - project(D * r[at] - shifted, m))))
-    return worst / np.abs(q).max()
+    return worst / (np.abs(q).max(initial=0.0) or 1.0)

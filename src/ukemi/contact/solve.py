@@ -76,8 +76,8 @@ def solve_contact(
     kinds: Sequence[str] | None = None,
     start: ArrayLike | None = None,
     tolerance: float = 1e-6,
-    passes: int = 6,
-    newton: int = 8,
+    passes: int = 30,
+    newton: int = 16,
     interior: int = 40,
     admm: int = 200,
 ) -> ContactSolution:
