@@ -354,6 +354,8 @@ MOTIONS: dict[str, tuple[Callable[..., Any], dict[str, Any]]] = {
             "parts": None,
             "belt": True,
             "cutoff": None,
+            "level": None,
+            "consistent": False,
         },
     ),
 }

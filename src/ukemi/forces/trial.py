@@ -144,6 +144,8 @@ def estimate_forces(
         elif said is not None and weighed is not None and abs(weighed / said - 1) > DOUBT:
             text = f"{clip.name}: the plates carry {weighed:.1f} kg on average, the person weighs {said:g} kg"
             warnings.warn(f"estimate_forces: {text}", UkemiWarning, stacklevel=2)
+    if level is not None:
+        level = positive("level", level)
     found = estimate(placed, cutoff=None if cutoff is None else positive("cutoff", cutoff))
     trial = TrialForces(
         *(clip, placed.figure.model.mass, mass_from, placed.person.height, found, joint_moments(found)),
