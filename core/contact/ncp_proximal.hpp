@@ -40,7 +40,9 @@ public:
         while (passes < options.passes) {
             ++passes;
             begin(options, eta);
+            const int done = pass.iterations;
             newton_.solve(pass, options.newton);
+            const bool easy = pass.iterations - done <= options.newton / 4;
             if (!pass.solved()) {
                 if (sure && before > eta && cut < options.last_cut) {  // too far from the last pass
                     cut = std::sqrt(cut), eta = before * cut;
@@ -53,6 +55,7 @@ public:
             const bool worth = before == 0 || e <= 0.5 * residual || grown <= options.growth * size;
             if (e < residual && worth) residual = e, size = std::max(1.0, grown), r = pass.r;
             if (residual <= options.tolerance || (before > eta && e > options.stalled * last)) return;
+            if (easy && pass.solved()) cut = std::max(options.eta_cut, cut * cut);  // as steps of integrators grow again
             sure = pass.solved(), before = eta, centre_ = pass.r;
             if (e * e > options.tolerance * last) eta *= cut;  // one more pass like this one would not do
             last = e;
