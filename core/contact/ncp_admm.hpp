@@ -1,7 +1,7 @@
 // ADMM on De Saxce's form, the last resort: slow, but it gets near where the others fail.
 //
 // x minimises 1/2 x^T A x + (b + s)^T x, y is its copy in the cones, z in the dual cones their multiplier, which is u^
-// in the end; s = mu |z_t| e_n follows z (Acary et al. 2011; Carpentier, Le Lidec, Montaut 2024 use the same splitting).
+// in the end; s = mu |z_t| e_n follows z (Acary et al. 2011; the same splitting: Carpentier, Le Lidec, Montaut 2024).
 #pragma once
 #include "ncp_pass.hpp"
 
@@ -22,7 +22,8 @@ public:
         for (std::size_t i = 0; i < laws_.size(); ++i) {  // z: u^ of the best iterate, as far as it is a multiplier
             const NcpBlock& block = pass.blocks[i];
             const auto at = static_cast<std::size_t>(block.row);
-            for (int k = 0; k < block.rows; ++k) z_[at + static_cast<std::size_t>(k)] = pass.u[at + static_cast<std::size_t>(k)];
+            for (int k = 0; k < block.rows; ++k)
+                z_[at + static_cast<std::size_t>(k)] = pass.u[at + static_cast<std::size_t>(k)];
             if (block.rows == 3) z_[at] += block.mu * length(z_[at + 1], z_[at + 2]);
             if (block.kind != NcpKind::bilateral) z_[at] = std::max(0.0, z_[at]);
         }
@@ -32,7 +33,10 @@ public:
             ++pass.iterations;
             for (std::size_t k = 0; k < n; ++k) f_[k] = rho * y_[k] + z_[k] - pass.b[k];
             for (const NcpBlock& block : pass.blocks)
-                if (block.rows == 3) f_[static_cast<std::size_t>(block.row)] -= block.mu * length(z_[static_cast<std::size_t>(block.row) + 1], z_[static_cast<std::size_t>(block.row) + 2]);
+                if (block.rows == 3)
+                    f_[static_cast<std::size_t>(block.row)] -=
+                        block.mu * length(z_[static_cast<std::size_t>(block.row) + 1],
+                                          z_[static_cast<std::size_t>(block.row) + 2]);
             pass.system.solve(f_.data(), x_.data());
             before_ = y_;
             double apart = 0, moved = 0;
@@ -42,7 +46,8 @@ public:
                 f_[k] = x_[k] - z_[k] / rho;
             }
             for (const NcpBlock& block : pass.blocks) project(block, f_.data() + block.row, y_.data() + block.row);
-            for (std::size_t k = 0; k < n; ++k) z_[k] -= rho * (x_[k] - y_[k]), moved = std::max(moved, rho * std::fabs(y_[k] - before_[k]));
+            for (std::size_t k = 0; k < n; ++k)
+                z_[k] -= rho * (x_[k] - y_[k]), moved = std::max(moved, rho * std::fabs(y_[k] - before_[k]));
             if (i % options.admm_balance != 0 && i != options.admm) continue;
             if (!std::isfinite(pass.offer(y_.data(), u_.data())) || pass.solved()) return;
             const double ratio = std::sqrt(std::max(apart, 1e-300) / std::max(moved, 1e-300));

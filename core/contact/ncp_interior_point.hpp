@@ -64,7 +64,8 @@ private:
         for (const NcpBlock& block : pass.blocks) {
             if (block.kind == NcpKind::bilateral) continue;
             ++count;
-            for (int k = block.row; k < block.row + block.rows; ++k) sum += X_[static_cast<std::size_t>(k)] * Y_[static_cast<std::size_t>(k)];
+            for (int k = block.row; k < block.row + block.rows; ++k)
+                sum += X_[static_cast<std::size_t>(k)] * Y_[static_cast<std::size_t>(k)];
         }
         return sum / std::max(1, count);
     }
@@ -160,7 +161,10 @@ private:
                 f[0] = -lack[0];
             } else {
                 f[0] = mu_of(block) * (aim[0] - lack[0]);
-                if (block.rows == 3) f[0] -= block.mu * (c.t[0] * aim[1] + c.t[1] * aim[2]), f[1] = aim[1] - lack[1], f[2] = aim[2] - lack[2];
+                if (block.rows == 3) {
+                    f[0] -= block.mu * (c.t[0] * aim[1] + c.t[1] * aim[2]);
+                    f[1] = aim[1] - lack[1], f[2] = aim[2] - lack[2];
+                }
             }
         }
         pass.system.solve(f_.data(), dX_.data());
@@ -185,7 +189,8 @@ private:
         for (const NcpBlock& block : pass.blocks) {
             if (block.kind == NcpKind::bilateral) continue;
             const std::ptrdiff_t at = block.row;
-            best = std::min({best, share * room(X_.data() + at, dX_.data() + at, block.rows), share * room(Y_.data() + at, dY_.data() + at, block.rows)});
+            best = std::min({best, share * room(X_.data() + at, dX_.data() + at, block.rows),
+                             share * room(Y_.data() + at, dY_.data() + at, block.rows)});
         }
         return best;
     }
@@ -194,7 +199,8 @@ private:
         double best = d[0] < 0 ? -x[0] / d[0] : INFINITY;
         if (rows == 1) return best;
         // (x0 + s d0)^2 = |x_t + s d_t|^2: a s^2 + 2 b s + c = 0 with c > 0
-        const double a = d[0] * d[0] - d[1] * d[1] - d[2] * d[2], b = x[0] * d[0] - x[1] * d[1] - x[2] * d[2], c = determinant(x);
+        const double a = d[0] * d[0] - d[1] * d[1] - d[2] * d[2], b = x[0] * d[0] - x[1] * d[1] - x[2] * d[2],
+                     c = determinant(x);
         const double under = b * b - a * c;
         if (under >= 0) {
             const double root = std::sqrt(under), q = -(b + (b >= 0 ? root : -root));

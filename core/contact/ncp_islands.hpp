@@ -42,7 +42,8 @@ private:
             for (int r = 0; r < block(i).rows; ++r) block_of_[static_cast<std::size_t>(block(i).row + r)] = i;
         for (int a = 0; a < problem_->n; ++a)
             for (int b = 0; b < a; ++b)
-                if (row(a)[b] != 0) join(block_of_[static_cast<std::size_t>(a)], block_of_[static_cast<std::size_t>(b)]);
+                if (row(a)[b] != 0)
+                    join(block_of_[static_cast<std::size_t>(a)], block_of_[static_cast<std::size_t>(b)]);
         for (int i = 0; i < problem_->blocks; ++i) island_[static_cast<std::size_t>(i)] = first(i);
     }
     int first(int i) const {
@@ -59,7 +60,8 @@ private:
         double fastest = 0, scale = 0;
         for (int i = which; i < problem_->blocks; ++i) {
             const double D = D_[static_cast<std::size_t>(i)];
-            if (island_[static_cast<std::size_t>(i)] != which || !(D > 0)) continue;  // what does not answer has no force
+            if (island_[static_cast<std::size_t>(i)] != which || !(D > 0))
+                continue;  // what does not answer has no force
             members_.push_back(i);
             const int used = block(i).mu > 0 ? block(i).rows : 1;
             for (int r = block(i).row; r < block(i).row + block(i).rows; ++r) {
@@ -74,7 +76,8 @@ private:
                     scale = std::max(scale, std::fabs(problem_->start[r]) * std::sqrt(D_[static_cast<std::size_t>(i)]));
         if (scale == 0) return;
         if (fastest == 0)
-            for (const int i : members_) fastest = std::max(fastest, scale * std::sqrt(D_[static_cast<std::size_t>(i)]));
+            for (const int i : members_)
+                fastest = std::max(fastest, scale * std::sqrt(D_[static_cast<std::size_t>(i)]));
         ++out.islands;
         const std::size_t n = rows_.size();
         loop_.resize(n, members_.size());
@@ -84,7 +87,8 @@ private:
             const NcpBlock& b = block(members_[m]);
             const double unit = std::sqrt(D_[static_cast<std::size_t>(members_[m])]);
             const int used = b.mu > 0 ? b.rows : 1;
-            loop_.pass.blocks[m] = {b.kind == NcpKind::contact && used == 1 ? NcpKind::unilateral : b.kind, static_cast<int>(at), used, b.mu};
+            loop_.pass.blocks[m] = {b.kind == NcpKind::contact && used == 1 ? NcpKind::unilateral : b.kind,
+                                    static_cast<int>(at), used, b.mu};
             loop_.pass.weight[m] = unit * scale / fastest;
             for (int r = 0; r < used; ++r) unit_[at++] = unit;
         }
@@ -103,7 +107,8 @@ private:
         }
         loop_.solve(options);
         for (std::size_t i = 0; i < n; ++i) out.r[rows_[i]] = loop_.r[i] * scale / unit_[i];
-        out.iterations += loop_.pass.iterations, out.passes = std::max(out.passes, loop_.passes), out.method = std::max(out.method, loop_.method);
+        out.iterations += loop_.pass.iterations;
+        out.passes = std::max(out.passes, loop_.passes), out.method = std::max(out.method, loop_.method);
     }
     /// u and labels of the forces, and how good they are.
     void certify(NcpSolution& out) const {

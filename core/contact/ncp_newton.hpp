@@ -11,7 +11,9 @@ namespace ncp {
 
 class Newton {
 public:
-    void resize(std::size_t n, std::size_t blocks) { r_.resize(n), u_.resize(n), f_.resize(n), step_.resize(n), laws_.resize(blocks); }
+    void resize(std::size_t n, std::size_t blocks) {
+        r_.resize(n), u_.resize(n), f_.resize(n), step_.resize(n), laws_.resize(blocks);
+    }
 
     /// At most `limit` steps from the best iterate of the pass.
     void solve(Pass& pass, int limit) {

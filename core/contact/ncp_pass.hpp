@@ -23,7 +23,8 @@ struct Pass {
     double residual_of(const double* force, const double* motion) const {
         double worst = 0;
         for (std::size_t i = 0; i < blocks.size(); ++i) {
-            const double e = weight[i] * natural_residual(blocks[i], 1.0, force + blocks[i].row, motion + blocks[i].row);
+            const double e =
+                weight[i] * natural_residual(blocks[i], 1.0, force + blocks[i].row, motion + blocks[i].row);
             if (!(e <= worst)) worst = e;  // also what is not a number
         }
         return std::isfinite(worst) ? worst : INFINITY;

@@ -2,8 +2,8 @@
 //
 // A pass solves u = W r + q + eta (r - c): positive definite however many rows depend on each other, near the centre c
 // where the motion leaves forces open. The centre moves until W r + q itself is met (Rockafellar 1976). What answers
-// with lambda comes nearer by eta / (eta + lambda) a pass, so eta is only cut where that is slow (mass ratios), and by as
-// little as Newton's labels follow from pass to pass. Rows that contradict each other let forces grow by 1 / cut
+// with lambda comes nearer by eta / (eta + lambda) a pass, so eta is only cut where that is slow (mass ratios), and by
+// as little as Newton's labels follow from pass to pass. Rows that contradict each other let forces grow by 1 / cut
 // for nothing: such a pass is taken back.
 #pragma once
 #include "ncp_admm.hpp"
@@ -55,7 +55,8 @@ public:
             const bool worth = before == 0 || e <= 0.5 * residual || grown <= options.growth * size;
             if (e < residual && worth) residual = e, size = std::max(1.0, grown), r = pass.r;
             if (residual <= options.tolerance || (before > eta && e > options.stalled * last)) return;
-            if (easy && pass.solved()) cut = std::max(options.eta_cut, cut * cut);  // as steps of integrators grow again
+            if (easy && pass.solved())
+                cut = std::max(options.eta_cut, cut * cut);  // as steps of integrators grow again
             sure = pass.solved(), before = eta, centre_ = pass.r;
             if (e * e > options.tolerance * last) eta *= cut;  // one more pass like this one would not do
             last = e;

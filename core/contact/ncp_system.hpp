@@ -21,7 +21,8 @@ public:
     /// W (n x n) and the blocks must stay; eta is added to the diagonal of W.
     void bind(int n, const double* W, const Vec<NcpBlock>& blocks) {
         n_ = n, W_ = W, blocks_ = &blocks;
-        if (active_.size() < static_cast<std::size_t>(n)) active_.resize(static_cast<std::size_t>(n)), y_.resize(static_cast<std::size_t>(n));
+        if (active_.size() < static_cast<std::size_t>(n))
+            active_.resize(static_cast<std::size_t>(n)), y_.resize(static_cast<std::size_t>(n));
     }
     int size() const { return n_; }
     void set_eta(double eta) { eta_ = eta; }
@@ -39,7 +40,8 @@ public:
     bool factor(const Vec<Law>& laws) {
         rows_ = 0;
         for (std::size_t i = 0; i < blocks_->size(); ++i)
-            for (int r = 0; r < (*blocks_)[i].rows && !laws[i].off; ++r) active_[static_cast<std::size_t>(rows_++)] = (*blocks_)[i].row + r;
+            for (int r = 0; r < (*blocks_)[i].rows && !laws[i].off; ++r)
+                active_[static_cast<std::size_t>(rows_++)] = (*blocks_)[i].row + r;
         double* a = lu_.start(rows_);
         for (std::size_t i = 0; i < blocks_->size(); ++i) {
             const NcpBlock& block = (*blocks_)[i];
@@ -52,7 +54,8 @@ public:
             if (laws[static_cast<std::size_t>(i)].off) continue;
             for (int r = 0; r < block.rows; ++r)
                 for (int c = 0; c < block.rows; ++c)
-                    a[static_cast<std::ptrdiff_t>(row + r) * rows_ + row + c] += laws[static_cast<std::size_t>(i)].A[3 * r + c];
+                    a[static_cast<std::ptrdiff_t>(row + r) * rows_ + row + c] +=
+                        laws[static_cast<std::size_t>(i)].A[3 * r + c];
             row += block.rows;
         }
         return lu_.factor();
