@@ -24,13 +24,13 @@ class ForceSettings:
 
     cutoff: float = 3.6
     skin: float = 2.4
-    height: float = 0.033
-    speed: float = 0.17
-    lowest: float = 0.04
+    height: float = 0.025
+    speed: float = 0.19
+    lowest: float = 0.08
     line: float = 5.0
     force: float = 100.0
     moment: float = 15.0
-    spread: float = 0.06
+    spread: float = 0.12
     rows: tuple[float, ...] = (0.0, 0.25, 0.5, 0.75, 1.0)
 
     def __post_init__(self) -> None:
