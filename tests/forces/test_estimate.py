@@ -77,7 +77,7 @@ def test_feet_bear_in_turn_and_swing_free(walking: ForceEstimate) -> None:
     vertical = walking.forces.force[..., 2] / weight
     assert (vertical >= -1e-6).all()
     for k in (0, 1):
-        assert (vertical[:, k] < 0.01).mean() > 0.2  # swing
+        assert (vertical[:, k] < 1e-3).mean() > 0.15  # swing
         assert (vertical[:, k] > 0.9).mean() > 0.2  # single support
     assert np.abs(walking.residual[20:-20, :3]).max() < 0.2 * weight  # a made walk is not feasible
     friction = np.linalg.norm(walking.forces.force[..., :2], axis=-1)
