@@ -6,6 +6,7 @@
 #pragma once
 #include "contact_expect.hpp"
 #include "contact_rows.hpp"
+#include "free_flight.hpp"
 #include "rnea.hpp"
 
 UKEMI_BEGIN
@@ -14,7 +15,7 @@ class Stepper final : public ContactRows {
 public:
     Stepper(const Tree& tree, const ContactScene& scene)
         : ContactRows(tree, scene), rnea_(tree.bodies.size()), inertia_(tree), bias_(nv_), free_(nv_), scratch_(nv_), v_new_(nv_), v_mean_(nv_), q_mid_(nq_), q_new_(nq_), expectation_(nv_),
-          stop_force_(scene.stops.size() + scene.curved.size(), 0.0) {}
+          stop_force_(scene.stops.size() + scene.curved.size(), 0.0), flight_(tree), v_carried_(nv_) {}
 
     void step(double h, double* q, double* v, const double* tau, const double* external, const double* gravity) override {
         report = {};
@@ -73,7 +74,7 @@ public:
             touch(q, v);
             solver_.remember();
             keep_forces(t, h);
-            expectation_.learn(t, v_start_, v);
+            expectation_.learn(t, v_carried_, v_new_.data());
             if (!predictable_) expectation_.forget();
         }
         for (const Found& f : detector_.found)
@@ -182,14 +183,17 @@ private:
         const auto i = static_cast<std::size_t>(s.stop), plain = scene_.stops.size();
         return i < plain ? scene_.stops[i].restitution : scene_.curved[i - plain].restitution;
     }
-    void smooth(double t, double h, const double* q, const double* v, const double* tau, const double* external, const double* gravity, double* q_new, double* v_new) {
+    void smooth(double t, double h, const double* q, const double* v_start, const double* tau, const double* external, const double* gravity, double* q_new, double* v_new) {
         const Vec3<double> g = read3(gravity);
         const bool known = crowd_ && tried_ > 0;  // forces and motion, from another attempt
         if (known) solver_.remember();
         moving_at_end_ = false;
-        integrate(tree_, q, v, 0.5 * t, q_mid_.data());
+        flight_.move(tree_, q, v_start, 0.5 * t, q_mid_.data());
+        std::copy(v_start, v_start + nv_, v_carried_.begin());
+        flight_.carry(q, q_mid_.data(), v_carried_.data());
+        const double* v = v_carried_.data();
         inertia_.at(q_mid_.data(), t);
-        body_motions(tree_, {q_mid_.data(), 0}, {v, 0}, motions_.data());
+        body_motions(tree_, {q_mid_.data(), 0}, {v, 0}, motions_.data(), {flight_.straight(v), 0});
         for (std::size_t i = 0; i < poses_.size(); ++i) poses_[i] = motions_[i].X;
         gather_again(poses_.data(), t, h, q, v);
         if (known) expectation_.forget();
@@ -200,7 +204,7 @@ private:
         for (int pass = known, first = pass; pass < most_passes; ++pass) {
             // forces at the middle with the velocity products of the mean velocity: at first as the last step lets expect it
             const double* v_at = v_mean_.data();
-            rnea<double>(tree_, {q_mid_.data(), 0}, {v_at, 0}, {nullptr, 0}, {external, 0}, g, rnea_.data(), {bias_.data(), 0});
+            rnea<double>(tree_, {q_mid_.data(), 0}, {v_at, 0}, {flight_.straight(v_at), 0}, {external, 0}, g, rnea_.data(), {bias_.data(), 0});
             for (std::size_t i = 0; i < nv_; ++i) free_[i] = t * ((tau ? tau[i] : 0.0) - bias_[i]);
             implicit_part(t, v, v_at);
             inertia_.solve(free_.data());
@@ -224,13 +228,14 @@ private:
             if (expectation_.any() && other > 0.5 * change) expectation_.forget(), std::copy(v, v + nv_, v_mean_.begin());  // nothing could be expected
         }
         tried_ = solver_.certificate.holds() ? t : 0.0;
-        integrate(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
+        flight_.move(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
         for (int again = 0; again < most_bends && straighten(t); ++again) {
             for (std::size_t i = 0; i < nv_; ++i) v_new_[i] = v[i] + free_[i];
             solver_.solve(tree_, rows_, inertia_, true, v_new_.data(), scratch_.data(), report, options.trace ? &trace_ : nullptr);
-            integrate(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
+            flight_.move(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
         }
         std::copy(q_new_.begin(), q_new_.end(), q_new), std::copy(v_new_.begin(), v_new_.end(), v_new);
+        flight_.carry(q_mid_.data(), q_new, v_new);
         if (loops) loops->project(q_new, v_new);
     }
     /// (M + t D + t^2/4 K)(v_new - v) = t (tau - b), where b has the dampers at v: springs at the mean of the step's two ends, which
@@ -275,7 +280,7 @@ private:
             if (crowd_ || std::fabs(s.u0) < impact_speed) least = larger(least, -gap / t - 0.5 * s.u0);
             s.target = gap < -10 * stop_reach ? rest : smaller(least, rest + larger(0.0, -2 * gap / t));
         }
-        for (std::size_t r = 0; r < solver_.loop_target.size() && loops; ++r) solver_.loop_target[r] = -0.5 * t * loop_rate_[r];
+        for (std::size_t r = 0; r < solver_.loop_target.size() && loops; ++r) solver_.loop_target[r] = -0.5 * t * (loop_rate_[r] + flight_.rate(loop_H_.data() + r * nv_, v));
     }
 
     /// The velocity after a step t with which what is `gap` away and comes with speed u arrives at its end; in a crowd it is at rest when it
@@ -424,6 +429,8 @@ private:
     Vec<double> bias_, free_, scratch_, v_new_, v_mean_, q_mid_, q_new_;
     Expectation expectation_;
     Vec<double> stop_force_;
+    FreeFlight flight_;
+    Vec<double> v_carried_;    // the velocity at the start of the step, in the axes of its middle
     Vec<TraceEntry> trace_;
     bool passes_agree_ = true, crowd_ = false;
     Vec<Squeezed> squeezed_;

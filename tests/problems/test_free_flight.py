@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
+import pytest
 from tests.problems.conftest import Problem
 from tests.problems.runs import orders, states_at
 
@@ -234,3 +235,36 @@ def test_a_pushed_robot_falls_with_constant_energy(problem: Load) -> None:
         errors = [drift(dt, "semi-implicit", collisions) for dt in (2e-3, 1e-3)]
         assert errors[1] < most
         assert abs(np.log2(errors[0] / errors[1]) - order) < 0.2
+
+
+@pytest.mark.parametrize("spin", [30.0, 300.0])
+def test_what_spins_flies_straight_above_a_ground(spin: float) -> None:
+    """A tennis ball at 300 rad/s turns by 0.3 rad in a step; nothing bends its way."""
+    model = uk.Builder("ball").link("ball", joint=uk.Free(), mass=0.058, shapes=[uk.Sphere(0.033)]).build()
+    world = uk.World((0, 0, 0))
+    world.terrain = uk.Ground()
+    world.add(model, q=(0, 0, 50, 1, 0, 0, 0), v=(20, 0, 0, 0, spin, 0))
+    uk.Simulation(world, 1e-3).run(1.0, every=100)
+    assert world.q[:3] == pytest.approx((20, 0, 50), abs=1e-9)
+
+
+def test_a_figure_that_flies_above_a_ground_converges_with_the_square_of_the_step() -> None:
+    """Beside RK4 at a tenth of a millisecond, without a ground."""
+    model = uk.human(28)
+    rng = np.random.default_rng(2)
+    q, v = model.neutral(), rng.normal(0, 2, model.nv)
+    q[2] = 50
+
+    def flown(dt: float, integrator: IntegratorName) -> np.ndarray:
+        world = uk.World()
+        if integrator == "semi-implicit":
+            world.terrain = uk.Ground()
+        world.add(model, "man", q=q, v=v)
+        uk.Simulation(world, dt, integrator).run(0.4, every=10_000)
+        return np.array(world.q[:3])
+
+    exact = flown(1e-4, "rk4")
+    off = [np.abs(flown(dt, "semi-implicit") - exact).max() for dt in (4e-3, 2e-3, 1e-3)]
+    assert off[2] < 2e-5
+    assert off[0] / off[1] == pytest.approx(4, rel=0.15)
+    assert off[1] / off[2] == pytest.approx(4, rel=0.15)

@@ -131,7 +131,7 @@ def test_a_hand_dropped_on_the_ground(limits: str, damping: float) -> None:
     recording = simulation.run(0.8)
     assert any(recording.contacts)
     assert farthest(world, recording) < EXCEEDED
-    assert np.diff(recording.energy).max() < 1e-6  # of 4 J: the midpoint rule's own error
+    assert np.diff(recording.energy).max() < 3e-6  # of 4 J: the midpoint rule's own error, 1.5e-6 at most
     assert recording.energy[0] - recording.energy[-1] > 2.0
     assert simulation.report.penetration < 1e-4
 
