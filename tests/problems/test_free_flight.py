@@ -268,3 +268,18 @@ def test_a_figure_that_flies_above_a_ground_converges_with_the_square_of_the_ste
     assert off[2] < 2e-5
     assert off[0] / off[1] == pytest.approx(4, rel=0.15)
     assert off[1] / off[2] == pytest.approx(4, rel=0.15)
+
+
+@pytest.mark.parametrize(("spin", "speed"), [(0.0, 20.0), (300.0, 5.0)])
+def test_a_ball_that_slides_ends_rolling_however_fast_it_spins(spin: float, speed: float) -> None:
+    """Angular momentum about any point of the floor is kept: it rolls at (5 v + 2 r w) / 7."""
+    radius, mass = 0.033, 0.058
+    b = uk.Builder("ball")
+    inertia = (0.4 * mass * radius**2,) * 3
+    model = b.link("ball", joint=uk.Free(), mass=mass, inertia=inertia, shapes=[uk.Sphere(radius)]).build()
+    world = uk.World()
+    world.terrain = uk.Ground(friction=0.3)
+    world.add(model, q=(0, 0, radius, 1, 0, 0, 0), v=(speed, 0, 0, 0, spin, 0))
+    uk.Simulation(world, 1e-3).run(3.0, every=1000)
+    along = uk.link_poses(model, world.q)[0, :3, :3] @ world.v[:3]
+    assert along == pytest.approx(((5 * speed + 2 * radius * spin) / 7, 0, 0), abs=1e-8)
