@@ -136,3 +136,12 @@ def test_power_balance(model: uk.Model, seed: int) -> None:
     assert abs((energies[1] - energies[0]) / (2 * h) - power) < 1e-4 * (
         1 + abs(power) + np.abs(a).max(initial=0) ** 2 * 1e-3
     )
+
+
+def test_the_centre_of_mass_counts_links_that_are_fixed_to_the_world() -> None:
+    """As `Model.mass` does: one kilogram at 1 m that stands, one at -3 m that turns about its own centre."""
+    b = uk.Builder("two").link("post", "world", uk.Fixed(), uk.Pose((1, 0, 0)), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    b.link("arm", "world", uk.Revolute((0, 0, 1)), uk.Pose((-3, 0, 0)), mass=1.0, inertia=(0.1, 0.1, 0.1))
+    b.link("tip", "post", uk.Fixed(), uk.Pose((0, 2, 0)), mass=2.0, com=(0, 0, 1), inertia=(0.1, 0.1, 0.1))
+    model = b.build()
+    assert np.abs(uk.center_of_mass(model, np.zeros((5, 1))) - (0.0, 1.0, 0.5)).max() < ROUNDING

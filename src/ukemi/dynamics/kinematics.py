@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from ukemi import _core
 from ukemi.model.arrays import Array, numbers
-from ukemi.model.model import Model, tree_of
+from ukemi.model.model import Link, Model, tree_of
 
 
 def link_poses(model: Model, q: ArrayLike) -> Array:
@@ -29,8 +29,28 @@ def jacobian_rate(model: Model, q: ArrayLike, v: ArrayLike, link: str, point: Ar
 
 
 def center_of_mass(model: Model, q: ArrayLike) -> Array:
-    """Centre of mass (..., 3) in the world [m]."""
-    return _core.mechanics(tree_of(model), q, np.zeros(tree_of(model).nv), None)[..., :3]
+    """Centre of mass (..., 3) in the world [m], of all links, those that are fixed to the world included."""
+    moving: Array = _core.mechanics(tree_of(model), q, np.zeros(tree_of(model).nv), None)[..., :3]
+    still = [link for link in model.links if _is_fixed(link)]
+    mass = sum(link.mass_properties.mass for link in still)
+    if not mass or not model.mass:
+        return moving
+    X = link_poses(model, model.neutral())
+    moment = sum(
+        link.mass_properties.mass * (X[link.index] @ np.append(link.mass_properties.com, 1))[:3] for link in still
+    )
+    out: Array = ((model.mass - mass) * moving + moment) / model.mass
+    return out
+
+
+def _is_fixed(link: Link) -> bool:
+    """Whether no joint between a link and the world moves."""
+    at: Link | None = link
+    while at is not None:
+        if at.joint.nv:
+            return False
+        at = at.parent
+    return True
 
 
 def integrate(model: Model, q: ArrayLike, v: ArrayLike, dt: float) -> Array:
