@@ -145,3 +145,19 @@ def standing(model: uk.Model) -> np.ndarray:
     X = uk.link_poses(model, q)[model.link_index(mark.link)] @ mark.at.matrix
     q[2] -= X[2, 3]
     return q
+
+
+def test_links_that_overlap_when_their_connection_is_cut_pass_through_each_other() -> None:
+    """Two boxes that were welded 5 cm into each other fall apart as free bodies, and rest on the ground."""
+    model = uk.Builder("box").link("box", joint=uk.Free(), shapes=[uk.Box((0.2, 0.2, 0.2))], density=300.0).build()
+    world = uk.World()
+    world.terrain = uk.Ground()
+    a, b = (world.add(model, name, q=(x, 0, 0.4, 1, 0, 0, 0)) for name, x in (("a", 0.0), ("b", 0.15)))
+    weld = world.connect(a["box"], b["box"], uk.Fixed())
+    simulation = uk.Simulation(world, 1e-3)
+    simulation.step(None, 50)
+    world.cut(weld)
+    simulation.run(1.0)
+    assert simulation.report.certificate.valid
+    assert a.q[:3] == pytest.approx((0.0, 0.0, 0.1), abs=1e-5)
+    assert b.q[:3] == pytest.approx((0.15, 0.0, 0.1), abs=1e-5)

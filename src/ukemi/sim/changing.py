@@ -38,6 +38,8 @@ class ChangingStructure(Structure):
         self.allow_rigid = allow_rigid
         self.figures: dict[str, Figure] = {}
         self._held: list[Connection | Tie] | None = None
+        #: names of links that were connected
+        self._were_joined: set[frozenset[str]] = set()
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
@@ -133,6 +135,8 @@ class ChangingStructure(Structure):
     def _drop(self, gone: Sequence[Connection | Tie]) -> None:
         for item in gone:
             item.active = False
+            if isinstance(item, Connection):
+                self._were_joined.add(frozenset((item.a.name or "", item.b.name or "")))
         self.connections = [c for c in self.connections if c not in gone]
         self.ties = [t for t in self.ties if t not in gone]
         if self._held is not None:

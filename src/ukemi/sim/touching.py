@@ -42,6 +42,7 @@ class Touching:
     tau: Array
     gravity: Array
     ties: list[Tie]
+    _were_joined: set[Pair]
 
     def chain_without_stops(self) -> _core.ClosedChain:
         raise NotImplementedError
@@ -134,12 +135,13 @@ class Touching:
     def checked_scene(self, limits: bool = True) -> Scene:
         """The scene, unless the state is deep inside something.
 
-        Links of one figure that overlap when a run begins pass through each other from then on.
+        Links of one figure that overlap when a run begins, and links that overlap when their connection is cut, pass
+        through each other from then on.
         """
         scene = self.scene(limits)
         scene.engine.look(self.q, self.v)
         inside = [c for c in scene.contacts() if c.gap < -DEEP]
-        own = {frozenset(c.links) for c in inside if _of_one_figure(c)}
+        own = {frozenset(c.links) for c in inside if _of_one_figure(c) or frozenset(c.links) in self._were_joined}
         if own:
             self._apart |= own
             return self.checked_scene(limits)

@@ -249,6 +249,7 @@ class World(ChangingStructure, Touching):
         """Takes a connection, tie or joint away, now or when a condition becomes true; velocities go on as they are.
 
         A link whose own joint is cut continues on a free joint with its pose and velocity [SV00 V-B]; its ties end.
+        Links that overlap when their connection is cut pass through each other from then on (`set_surface` ends that).
         """
         if not isinstance(what, JointHandle | Connection | Tie):
             raise InvalidInputError(f"cut: expected a connection, a tie or a joint, got {what!r}")
