@@ -16,8 +16,7 @@ from ukemi.forces.consistent import ConsistentMotion, consistent_estimate, consi
 from ukemi.forces.estimate import ForceEstimate, estimate
 from ukemi.forces.folder import find_trials
 from ukemi.forces.moments import joint_moments
-from ukemi.forces.plates import on_feet, seen_whole
-from ukemi.forces.trial import thinned
+from ukemi.forces.plates import during, on_feet, seen_whole
 from ukemi.model.arrays import Array
 from ukemi.motion.ground_forces import GroundForces, read_ground_forces
 from ukemi.motion.read import read_motion
@@ -266,7 +265,7 @@ def test_residuals_with_plates_are_below_what_addbiomechanics_leaves(shared: Pat
             for sole in (soles["right"], soles["left"])
         }
         assert trial.plates is not None
-        measured = on_feet(thinned(read_ground_forces(trial.plates), clip), feet)
+        measured = on_feet(during(read_ground_forces(trial.plates), clip.start, clip.start + clip.duration), feet)
         found = consistent_with_plates(placed, measured, seen=seen_whole(estimate(placed).forces, measured))
         assert found.converged
         assert found.after.force < 14

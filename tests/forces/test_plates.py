@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from tests.forces.made import two_feet
 
 import ukemi as uk
-from ukemi.forces.agreement import GRAVITY
-from ukemi.forces.plates import mass_on_plates, of_wrenches, on_feet, seen_whole, smoothed, stances, wrenches
+from ukemi.forces.plates import during, mass_ratio, of_wrenches, on_feet, seen_whole, smoothed, stances, wrenches
 from ukemi.motion.ground_forces import GroundForces
 
 TIME = np.arange(0, 2, 0.005)
@@ -59,11 +60,32 @@ def test_what_stands_on_a_plate_far_from_the_feet_is_left_out_with_a_warning() -
         on_feet(nowhere, FEET)
 
 
-def test_who_stands_on_plates_is_weighed() -> None:
-    still = two_feet(TIME, np.full_like(TIME, 300.0), np.full_like(TIME, 386.5))
-    assert mass_on_plates(still) == pytest.approx(686.5 / GRAVITY)
-    assert mass_on_plates(two_feet(TIME, HILL, 0 * HILL)) == pytest.approx(HILL[:200].mean() / GRAVITY, rel=0.02)
-    assert mass_on_plates(two_feet(TIME, np.where(TIME < 1, HILL, 0), 0 * HILL)) is None  # one step tells nothing
+def test_who_is_on_plates_is_weighed_where_they_see_the_feet() -> None:
+    needed, measured = np.full(400, 700.0), np.full(400, 686.0)
+    measured[100:200] = 300.0  # the other foot is beside the plates
+    seen = np.ones(400, dtype=bool)
+    seen[100:200] = False
+    assert mass_ratio(needed, measured, seen) == pytest.approx(0.98)
+    assert mass_ratio(needed, measured, np.zeros(400, dtype=bool)) is None
+
+
+@pytest.mark.parametrize(
+    ("times", "shift", "says"), [(1e-3, 0.0, "in kN"), (-1.0, 0.0, "on the body"), (1.0, 500.0, "in mm")]
+)
+def test_plates_in_other_units_are_told_so(times: float, shift: float, says: str) -> None:
+    plates = two_feet(TIME, times * HILL, times * HILL)
+    wrong = GroundForces(TIME, plates.names, plates.force, plates.point + (shift * np.eye(3)[0]), plates.torque)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", uk.UkemiWarning)
+        with pytest.raises(uk.InvalidInputError, match=says):
+            on_feet(wrong, FEET)
+
+
+def test_plates_of_another_time_are_told_so() -> None:
+    plates = two_feet(TIME, HILL, HILL)
+    with pytest.raises(uk.InvalidInputError, match=r"read from 0 to 1\.995 s, the motion lasts from 5 to 6 s"):
+        during(plates, 5.0, 6.0)
+    assert len(during(plates, 0.5, 1.0)) == pytest.approx(102, abs=2)
 
 
 def test_stances_begin_and_end_where_a_foot_bears() -> None:
@@ -80,6 +102,14 @@ def test_a_stance_that_no_plate_saw_does_not_count() -> None:
     seen = seen_whole(both, blind)
     assert seen[TIME < 1].all()
     assert not seen[(TIME > 1.55) & (TIME < 1.95)].any()
+
+
+def test_a_stance_half_beside_the_plate_does_not_count() -> None:
+    both = two_feet(TIME, HILL, np.roll(HILL, 100))
+    slipped = np.where((TIME > 1.0) & (TIME < 1.18), 0.2, 1.0) * HILL  # the heel is beside the plate
+    seen = seen_whole(both, two_feet(TIME, slipped, np.roll(HILL, 100)))
+    assert not seen[(TIME > 1.05) & (TIME < 1.45)].any()
+    assert seen[(TIME > 0.05) & (TIME < 0.95)].all()
 
 
 def test_smoothing_keeps_the_impulse_and_cuts_noise() -> None:

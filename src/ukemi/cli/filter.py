@@ -40,7 +40,10 @@ def filter_command(
     solver: Annotated[str, typer.Option(help="trajectory (the whole clip at once), online, or paper.")] = "trajectory",
     slope: Annotated[float, typer.Option(help="Of the ground along x (degrees), positive uphill.")] = 0.0,
     belt: Annotated[
-        float | None, typer.Option(help="Velocity of a treadmill's belt along x (m/s); 0: none; default found.")
+        float | None,
+        typer.Option(
+            help="Velocity of a treadmill's belt along x (m/s), negative under who walks to +x; 0: none; default found."
+        ),
     ] = None,
     cutoff: Annotated[float | None, typer.Option(help="Of the smoothing of the input (Hz); default about 8.")] = None,
     friction: Annotated[float, typer.Option(help="Of the ground.")] = 0.8,

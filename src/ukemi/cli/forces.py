@@ -16,8 +16,12 @@ from ukemi.contact.terrain import Ground
 from ukemi.errors import InvalidInputError, UkemiWarning
 from ukemi.forces.plates import smoothed
 from ukemi.forces.trial import TrialForces, estimate_forces
+from ukemi.model.model import Model
 from ukemi.motion.ground_forces import GroundForces, read_ground_forces
 from ukemi.report.forces_files import summary, write_forces
+
+#: Where a mass is known from, in words.
+MASS_FROM = {"given": "as given, or the model's", "plates": "as the plates say", "height": "guessed from the height"}
 
 
 def forces_command(
@@ -36,11 +40,16 @@ def forces_command(
     markers: Annotated[
         Path | None, typer.Option(help="CSV file label,landmark: markers whose names are unknown.")
     ] = None,
-    mass: Annotated[float | None, typer.Option(help="Of the person (kg); default by plates, or by height.")] = None,
+    mass: Annotated[
+        float | None, typer.Option(help="Of the person (kg); default the model's (.osim), or by plates, or by height.")
+    ] = None,
     height: Annotated[float | None, typer.Option(help="Of the person (m); default by the bones.")] = None,
     sex: Annotated[str, typer.Option(help="male or female: whose table of body masses.")] = "male",
     belt: Annotated[
-        float | None, typer.Option(help="Velocity of a treadmill's belt along x (m/s); 0: none; default found.")
+        float | None,
+        typer.Option(
+            help="Velocity of a treadmill's belt along x (m/s), negative under who walks to +x; 0: none; default found."
+        ),
     ] = None,
     friction: Annotated[float, typer.Option(help="Of the ground.")] = 0.8,
     cutoff: Annotated[float | None, typer.Option(help="Of the smoothing of the motion (Hz); default about 12.")] = None,
@@ -90,7 +99,7 @@ def forces_command(
         trial = estimate_forces(
             clip,
             _plates(file, plates),
-            mass=mass,
+            mass=mass if mass is not None else _mass_of_model(file, skeleton),
             height=height,
             sex=sex,  # type: ignore[arg-type]  # checked there
             terrain=ground,
@@ -104,6 +113,8 @@ def forces_command(
         typer.echo(f"warning: {note}", err=True)
     files = write_forces(trial, out)
     if file is not None and file.suffix.lower() in (".mot", ".sto"):
+        if consistent:
+            typer.echo("note: ik.mot and id.sto are of the motion as it came; motion.bvh is the one moved", err=True)
         files |= _for_opensim(trial, file, skeleton, out)
     numbers = {**summary(trial), "warnings": notes, "files": {kind: str(path) for kind, path in files.items()}}
     if as_json:
@@ -111,6 +122,21 @@ def forces_command(
         return
     _print(trial)
     typer.echo(f"look at {files['report']}")
+
+
+def _mass_of_model(file: Path | None, skeleton: Path | None) -> float | None:
+    """Of the scaled model of coordinates [kg]: its moments are in id.sto."""
+    if file is None or file.suffix.lower() not in (".mot", ".sto"):
+        return None
+    return float(_model_of(file, skeleton).mass) or None
+
+
+def _model_of(file: Path, skeleton: Path | None) -> Model:
+    from ukemi.model.readers.load import load
+
+    with warnings.catch_warnings():  # muscles have no say here
+        warnings.simplefilter("ignore", UkemiWarning)
+        return load(skeleton if skeleton is not None else next(file.parent.glob("*.osim")))
 
 
 def _plates(file: Path | None, plates: Path | None) -> GroundForces | None:
@@ -127,12 +153,11 @@ def _for_opensim(trial: TrialForces, file: Path, skeleton: Path | None, out: Pat
     """Generalised forces of the model's own coordinates, and what OpenSim needs to compute them itself."""
     from ukemi.forces.inverse import inverse_dynamics_of_trial
     from ukemi.forces.opensim_files import write_coordinates, write_id_setup, write_loads, write_moments
-    from ukemi.model.readers.load import load
     from ukemi.motion.opensim import joint_coordinates
     from ukemi.motion.tables import read_table
 
     path = skeleton if skeleton is not None else next(file.parent.glob("*.osim"))
-    model = load(path)
+    model = _model_of(file, skeleton)
     time, q = joint_coordinates(model, file)
     forces = trial.forces if trial.measured is None else smoothed(trial.measured, trial.cutoff)
     bodies = {name: _standing_body(trial, name, model.link_names) for name in forces.names}
@@ -160,11 +185,14 @@ def _standing_body(trial: TrialForces, link: str, known: tuple[str, ...]) -> str
 
 def _print(trial: TrialForces) -> None:
     force, moment = trial.residual
-    typer.echo(f"{'person':28s} {trial.mass:.1f} kg (from {trial.mass_from}), {trial.height:.2f} m")
+    typer.echo(f"{'person':28s} {trial.mass:.1f} kg ({MASS_FROM[trial.mass_from]}), {trial.height:.2f} m")
     typer.echo(f"{'stances':28s} {len(trial.stances)}, {sum(s.whole for s in trial.stances)} of them whole")
     weight = 9.81 * trial.mass
     typer.echo(f"{'largest vertical force':28s} {100 * trial.forces.total[:, 2].max() / weight:.0f} % of body weight")
     typer.echo(f"{'what the root lacks':28s} at most {force:.0f} N, {moment:.0f} N m")
+    if trial.measured_residual is not None:
+        force, moment = trial.measured_residual
+        typer.echo(f"{'the same by plates':28s} at most {force:.0f} N, {moment:.0f} N m")
     if trial.consistent is not None:
         after, moved = trial.consistent.after, trial.consistent.distances
         typer.echo(f"{'after --consistent':28s} at most {after.force:.0f} N, {after.moment:.0f} N m")

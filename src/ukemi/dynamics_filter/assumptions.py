@@ -105,6 +105,7 @@ def belt_of(figure: ClipFigure) -> Array:
     if size < BELT * np.sqrt(9.81 * leg) or not steady or not stays:
         return out
     out[:2] = belt
-    text = f"{clip.name}: the feet stand on ground that moves: a treadmill's belt at {size:.2f} m/s is assumed"
-    warnings.warn(f"filter_motion: {text} (belt=False if there is none)", UkemiWarning, stacklevel=3)
+    text = f"{clip.name}: the feet stand on ground that moves: a treadmill's belt at {belt[0]:.2f} m/s along x, "
+    text += f"{belt[1]:.2f} along y is assumed (belt=False, --belt 0, if there is none)"
+    warnings.warn(text, UkemiWarning, stacklevel=3)
     return out

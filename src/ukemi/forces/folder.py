@@ -14,12 +14,14 @@ from ukemi.model.kinds import choice
 #: What a file of plates is called, besides the trial's name; what a motion is called.
 PLATES = re.compile(r"_*(grf|forces?|ground_?forces?|plates?)\d*$", re.IGNORECASE)
 MOTION = re.compile(r"_*(ik|markers?|motion|motion_capture|kinematics)$", re.IGNORECASE)
+#: What `ukemi forces` writes beside a motion.
+WRITTEN = ("ground_forces", "plates_on_feet", "joint_moments", "joint_moments_plates", "id", "id_opensim", "ik")
 #: Words of a trial's name -> what the person does, the first that fits.
 ACTIVITIES = {
-    "run": r"run|sprint|jog",
-    "jump": r"jump|dj|hop|land",
-    "squat": r"squat|sit|sts|chair|lunge",
-    "walk": r"walk|gait|tread|turn",
+    "run": r"(?<![a-z])(run|sprint|jog)",
+    "jump": r"(?<![a-z])(jump|dj|hop|land)",
+    "squat": r"(?<![a-z])(squat|sit|sts|chair|lunge)",
+    "walk": r"(?<![a-z])(walk|gait|tread|turn)",
 }
 
 
@@ -69,7 +71,7 @@ def find_trials(folder: Path) -> list[FolderTrial]:
             if re.search(r"grf|force|plate", f.stem, re.IGNORECASE) and f.suffix.lower() in (".mot", ".sto")
         }
         for file in files:
-            if file in plates.values() or file == static or re.search(r"_(id|so)$", file.stem):
+            if file in plates.values() or file == static or file.stem in WRITTEN or re.search(r"_(id|so)$", file.stem):
                 continue
             mine = plates.get(_bare(MOTION, file)) or _only_alike(plates, file)
             if mine is None and file.suffix.lower() != ".c3d":

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ukemi.errors import InvalidInputError, UkemiWarning
-from ukemi.forces.agreement import GRAVITY, STANCE, resampled
+from ukemi.forces.agreement import STANCE, resampled
 from ukemi.model.arrays import Array
 from ukemi.motion.footfalls import runs
 from ukemi.motion.ground_forces import GroundForces
@@ -19,8 +19,16 @@ from ukemi.motion.trajectory import low_pass
 #: A plate's centre of pressure this far from every foot belongs to none [m]; feet nearer to each other than this to it
 #: may both stand on the plate.
 FAR, SHARED = 0.35, 0.08
+#: Laboratories are smaller than this [m].
+FARTHEST = 100.0
 #: Shorter stances are noise [s].
 SHORTEST = 0.03
+#: A third of a stance of which plates see less than this share of what they see of another is half beside them.
+HALF = 0.5
+#: Plates are compared and written at no more than this rate [Hz].
+PLATE_RATE = 250.0
+#: Fewer samples tell no mass. So much missing weight, for so long [s], is borne by something beside the plates.
+FEWEST, MISSING, MISSING_TIME = 20, 0.4, 0.3
 
 
 @dataclass(frozen=True)
@@ -93,22 +101,59 @@ def on_feet(plates: GroundForces, feet: Mapping[str, tuple[Array, Array]]) -> Gr
             total[part, best] += wrench[part, k]
             heights[part, best] = np.where(heights[part, best] == 0, plates.point[part, k, 2], heights[part, best])
     if not total.any():
-        raise InvalidInputError(
-            f"plates {', '.join(plates.names)}: none bears more than {STANCE:g} N near a foot: are plates and motion "
-            "on one clock and in one place?"
-        )
+        raise InvalidInputError(f"plates {', '.join(plates.names)}: {_why_nothing(plates)}")
     return of_wrenches(plates.time, names, total, heights)
+
+
+def _why_nothing(plates: GroundForces) -> str:
+    """Why no plate bears anything near a foot."""
+    most, least = float(plates.force[..., 2].max()), float(plates.force[..., 2].min())
+    far = float(np.abs(plates.point).max())
+    if most <= STANCE:
+        hint = "are they in kN?" if least > -STANCE else "do they hold the force on the ground, not on the body?"
+        return f"none bears more than {STANCE:g} N (at most {most:.3g}): {hint}"
+    if far > FARTHEST:
+        return f"a centre of pressure lies {far:.3g} m away: are places in mm?"
+    return f"none bears more than {STANCE:g} N near a foot: are plates and motion on one clock and in one place?"
+
+
+def during(plates: GroundForces, start: float, end: float) -> GroundForces:
+    """Plates from one time to another [s], at no more than 250 Hz (every so many samples: forces are hardly faster).
+
+    Raises:
+        InvalidInputError: plates that were read at other times.
+    """
+    if len(plates) < 2:
+        raise InvalidInputError(f"plates: expected at least two samples, got {len(plates)}")
+    step = float(plates.time[-1] - plates.time[0]) / (len(plates) - 1)
+    rows = np.flatnonzero((plates.time >= start - step) & (plates.time <= end + step))
+    if len(rows) < FEWEST:
+        raise InvalidInputError(
+            f"plates: read from {plates.time[0]:g} to {plates.time[-1]:g} s, the motion lasts from {start:g} to "
+            f"{end:g} s: expected one clock, and more of both"
+        )
+    rows = rows[:: max(round(1 / (step * PLATE_RATE)), 1)]
+    return GroundForces(plates.time[rows], plates.names, plates.force[rows], plates.point[rows], plates.torque[rows])
 
 
 def seen_whole(estimate: GroundForces, measured: GroundForces) -> NDArray[np.bool_]:
     """(n,) samples of the measurement in which no foot stands beside the plates: in an estimated stance that no plate
-    has seen any part of."""
-    bears = resampled(measured.time, estimate.time, estimate.force)[..., 2] > STANCE
+    has seen any part of, or of which a plate has seen one third hardly while it saw another."""
+    mine = resampled(measured.time, estimate.time, estimate.force)[..., 2]
     out = np.ones(len(measured), dtype=bool)
     for k in range(len(measured.names)):
-        for first, last in runs(bears[:, k]):
-            if not (measured.force[first:last, k, 2] > STANCE).any():
+        for first, last in runs(mine[:, k] > STANCE):
+            plate = measured.force[first:last, k, 2]
+            shares = [
+                float(m.sum() / e.sum())
+                for m, e in zip(np.array_split(plate, 3), np.array_split(mine[first:last, k], 3), strict=True)
+                if len(e)
+            ]
+            whole = first > 0 and last < len(measured)
+            if not (plate > STANCE).any() or (whole and min(shares) < HALF * max(shares)):
                 out[first:last] = False
+                for a, b in runs(measured.force[:, k, 2] > STANCE):
+                    out[a:b] &= b <= first or a >= last
     return out
 
 
@@ -123,14 +168,19 @@ def stances(forces: GroundForces) -> tuple[Stance, ...]:
     return tuple(sorted(found, key=lambda s: s.touch_down))
 
 
-def mass_on_plates(forces: GroundForces) -> float | None:
-    """Body mass [kg] from forces on feet: the mean over whole strides, or over a record in which the person stands;
-    None where plates tell neither."""
-    total = forces.total[:, 2]
-    if total.min() > STANCE and np.ptp(total) < 0.1 * total.mean():  # stands still
-        return float(total.mean()) / GRAVITY
-    downs = [s.touch_down for s in stances(forces) if s.foot == forces.names[0] and s.touch_down > forces.time[0]]
-    if len(downs) < 2:
+def mass_ratio(needed: Array, measured: Array, counts: NDArray[np.bool_]) -> float | None:
+    """How many times heavier the person is than the body that ``needed`` (n,) vertical forces [N] were computed for, by
+    the measured ones (n,), over the samples that count; None where these are too few."""
+    if counts.sum() < FEWEST or needed[counts].sum() <= 0:
         return None
-    strides = (forces.time >= downs[0]) & (forces.time < downs[-1])
-    return float(total[strides].mean()) / GRAVITY
+    return float(measured[counts].sum() / needed[counts].sum())
+
+
+def carried(lack: Array, time: Array, weight: float) -> NDArray[np.bool_]:
+    """(n,) samples in which the plates carry the body: elsewhere more than two fifths of the weight is missing on
+    average over a third of a second. lack (n,): vertical force that is missing [N]."""
+    from scipy.ndimage import uniform_filter1d
+
+    width = max(round(MISSING_TIME / float(np.median(np.diff(time)))), 1) if len(time) > 1 else 1
+    out: NDArray[np.bool_] = np.abs(uniform_filter1d(lack, width)) < MISSING * weight
+    return out

@@ -13,7 +13,7 @@ from ukemi.errors import InvalidInputError, UkemiError, UkemiWarning
 from ukemi.forces.agreement import COMPONENTS
 from ukemi.forces.folder import FolderTrial
 from ukemi.forces.inverse import JointMoments
-from ukemi.forces.trial import TrialForces, estimate_forces, peak_residual
+from ukemi.forces.trial import TrialForces, estimate_forces
 
 #: Sagittal moments that are compared.
 SAGITTAL = ("hip_flexion", "knee_flexion", "ankle_dorsiflexion")
@@ -86,7 +86,7 @@ def score_of(trial: FolderTrial, found: TrialForces, seconds: float) -> Score:
     assert found.measured is not None
     counts = np.interp(measured.time, found.measured.time, seen.astype(np.float64)) > 0.99
     differences, peaks = moment_differences(found.moments, measured, counts, found.mass)
-    force, moment = peak_residual(measured, found.cutoff)
+    force, moment = found.measured_residual or (float("nan"), float("nan"))
     anterior, lateral, vertical = (fit.foot[name] for name in COMPONENTS)
     return Score(
         trial.name,

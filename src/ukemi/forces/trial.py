@@ -17,12 +17,12 @@ from ukemi.contact.terrain import Terrain
 from ukemi.dynamics.kinematics import link_poses
 from ukemi.dynamics_filter.placed import PlacedClip, place
 from ukemi.errors import UkemiWarning
-from ukemi.forces.agreement import Agreement, agreement
+from ukemi.forces.agreement import GRAVITY, Agreement, agreement
 from ukemi.forces.consistent import ConsistentMotion, consistent_estimate, consistent_with_plates
 from ukemi.forces.estimate import ForceEstimate, cutoff_of, estimate
 from ukemi.forces.inverse import JointMoments
 from ukemi.forces.moments import joint_moments
-from ukemi.forces.plates import Stance, mass_on_plates, on_feet, seen_whole, smoothed, stances
+from ukemi.forces.plates import Stance, carried, during, mass_ratio, on_feet, seen_whole, smoothed, stances
 from ukemi.forces.uncertainty import MASS, ForceBands, bands
 from ukemi.model.arrays import Array, positive
 from ukemi.model.figures.anthropometry import Sex
@@ -34,8 +34,11 @@ from ukemi.motion.ground_forces import GroundForces, read_ground_forces
 IN_PLACE = 0.5
 #: A mass that plates contradict by more than this share is doubted.
 DOUBT = 0.03
-#: Plates are compared and written at no more than this rate [Hz].
-PLATE_RATE = 250.0
+#: Residuals above this share of body weight say that something else bears, or that mass, belt or clock are wrong; so
+#: does a correlation of vertical forces below this.
+LARGE, ALIKE = 0.2, 0.7
+#: Ends of a record tell no mass [s].
+ENDS = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +48,7 @@ class TrialForces:
     a treadmill's [m/s]. joints: link of the estimate -> joint or body of the clip. cutoff: of the motion [Hz].
 
     bands: around forces and moments, if asked for. consistent: the nearest motion that its forces explain, if asked
-    for, those of the plates where there are any; measured_moments are then of that motion.
+    for, those of the plates where there are any; consistent_moments: of that motion by these forces.
 
     measured: what plates measured, on the feet of the estimate, or None; smoothed at the same cut-off for
     measured_moments. seen (n,): samples of it in which no foot stands beside the plates. agreement: of the two.
@@ -63,6 +66,7 @@ class TrialForces:
     cutoff: float
     bands: ForceBands | None = None
     consistent: ConsistentMotion | None = None
+    consistent_moments: JointMoments | None = None
     measured: GroundForces | None = None
     measured_moments: JointMoments | None = None
     seen: NDArray[np.bool_] | None = None
@@ -80,16 +84,29 @@ class TrialForces:
 
     @property
     def residual(self) -> tuple[float, float]:
-        """Largest force and moment that the root lacks [N, N m]."""
+        """Largest force and moment that the root lacks, by the estimated forces [N, N m]."""
         return peak_residual(self.moments, self.cutoff)
 
+    @property
+    def measured_residual(self) -> tuple[float, float] | None:
+        """The same by the plates' forces, where these see all feet and carry the body; None without plates."""
+        moments = self.measured_moments
+        if moments is None or self.measured is None or self.seen is None:
+            return None
+        counts = np.interp(moments.time, self.measured.time, self.seen.astype(np.float64)) > 0.99
+        counts &= carried(moments.residual[:, 2], moments.time, GRAVITY * self.mass)
+        return peak_residual(moments, self.cutoff, counts)
 
-def peak_residual(moments: JointMoments, cutoff: float) -> tuple[float, float]:
-    """Largest force [N] and moment [N m] that the root lacks, but for one period of the cut-off [Hz] at either end,
-    where a smoothed motion has no accelerations that one could trust."""
+
+def peak_residual(moments: JointMoments, cutoff: float, counts: NDArray[np.bool_] | None = None) -> tuple[float, float]:
+    """Largest force [N] and moment [N m] that the root lacks in the samples that count, but for one period of the
+    cut-off [Hz] at either end, where a smoothed motion has no accelerations that one could trust; NaN where none do."""
     time = moments.time
     inside = (time > time[0] + 1 / cutoff) & (time < time[-1] - 1 / cutoff)
-    rows = moments.residual[inside if inside.any() else slice(None)]
+    inside = inside if inside.any() else np.ones(len(time), dtype=bool)
+    rows = moments.residual[inside if counts is None else inside & counts]
+    if not len(rows):
+        return float("nan"), float("nan")
     force, moment = (float(np.linalg.norm(rows[:, k : k + 3], axis=1).max()) for k in (0, 3))
     return force, moment
 
@@ -130,23 +147,23 @@ def estimate_forces(
     if isinstance(plates, str | Path):
         plates = read_ground_forces(plates)
     placed = place(clip, None, terrain, mass=mass, height=height, sex=sex, parts=parts, belt=truth("belt", belt))
-    measured, said = None, None if mass is None else positive("mass", mass)
-    mass_from = "given" if said is not None else "height"
+    said = None if mass is None else positive("mass", mass)
+    mass_from, measured = "given" if said is not None else "height", None
+    edge = None if cutoff is None else positive("cutoff", cutoff)
+    if level is not None:
+        level = positive("level", level)
+    found = estimate(placed, cutoff=edge)
     if plates is not None:
         of_kind("plates", plates, GroundForces)
-        measured = on_feet(thinned(plates, clip), _feet(placed))
-        weighed = mass_on_plates(measured)
+        measured = on_feet(during(plates, clip.start, clip.start + clip.duration), _feet(placed))
+        weighed = _weighed(found, measured)
         if said is None and weighed is not None:
             with warnings.catch_warnings():  # said before
                 warnings.simplefilter("ignore", UkemiWarning)
                 placed = place(clip, None, terrain, mass=weighed, height=height, sex=sex, parts=parts, belt=belt)
-            mass_from = "plates"
+            found, mass_from = estimate(placed, cutoff=edge), "plates"
         elif said is not None and weighed is not None and abs(weighed / said - 1) > DOUBT:
-            text = f"{clip.name}: the plates carry {weighed:.1f} kg on average, the person weighs {said:g} kg"
-            warnings.warn(f"estimate_forces: {text}", UkemiWarning, stacklevel=2)
-    if level is not None:
-        level = positive("level", level)
-    found = estimate(placed, cutoff=None if cutoff is None else positive("cutoff", cutoff))
+            _warn(clip, f"the plates carry {weighed:.1f} kg where they see the feet, the person weighs {said:g} kg")
     trial = TrialForces(
         *(clip, placed.figure.model.mass, mass_from, placed.person.height, found, joint_moments(found)),
         *(_forward(placed), placed.ground.velocity),
@@ -159,15 +176,46 @@ def estimate_forces(
         )
     if measured is not None:
         trial = _beside_plates(trial, measured)
+    _doubt(trial)
     return _made_consistent(trial, placed) if truth("consistent", consistent) else trial
 
 
-def _beside_plates(trial: TrialForces, measured: GroundForces) -> TrialForces:
+def _weighed(found: ForceEstimate, measured: GroundForces) -> float | None:
+    """Mass of the person on the plates [kg], where these see all feet."""
+    mine = found.forces
+    needed = np.interp(measured.time, mine.time, mine.total[:, 2] + found.residual[:, 2])
+    counts = seen_whole(_feet_of(mine, measured), measured)
+    counts &= (measured.time > mine.time[0] + ENDS) & (measured.time < mine.time[-1] - ENDS)
+    ratio = mass_ratio(needed, measured.total[:, 2], counts)
+    return None if ratio is None or ratio <= 0 else ratio * found.model.mass
+
+
+def _feet_of(forces: GroundForces, measured: GroundForces) -> GroundForces:
+    """The feet among the parts that bear: those that plates measured."""
     feet = slice(0, len(measured.names))
-    mine = trial.forces
-    estimated = GroundForces(
-        mine.time, mine.names[feet], mine.force[:, feet], mine.point[:, feet], mine.torque[:, feet]
+    return GroundForces(
+        forces.time, forces.names[feet], forces.force[:, feet], forces.point[:, feet], forces.torque[:, feet]
     )
+
+
+def _doubt(trial: TrialForces) -> None:
+    """Warns of what cannot be right."""
+    force, _ = trial.residual
+    share = force / (GRAVITY * trial.mass)
+    if share > LARGE:
+        what = "does something besides the ground hold the body, or are belt or frame rate wrong? (ukemi filter tells)"
+        _warn(trial.clip, f"forces leave {100 * share:.0f} % of body weight unexplained: {what}")
+    if trial.agreement is not None and trial.agreement.foot["vertical"].r < ALIKE:
+        r = trial.agreement.foot["vertical"].r
+        _warn(trial.clip, f"estimated and measured vertical forces hardly agree (r {r:.2f}): are they on one clock?")
+
+
+def _warn(clip: Clip, text: str) -> None:
+    warnings.warn(f"{clip.name}: {text}", UkemiWarning, stacklevel=4)
+
+
+def _beside_plates(trial: TrialForces, measured: GroundForces) -> TrialForces:
+    estimated = _feet_of(trial.forces, measured)
     seen = seen_whole(estimated, measured)
     return replace(
         trial,
@@ -181,18 +229,9 @@ def _beside_plates(trial: TrialForces, measured: GroundForces) -> TrialForces:
 def _made_consistent(trial: TrialForces, placed: PlacedClip) -> TrialForces:
     if trial.measured is None:
         found = consistent_estimate(placed, trial.cutoff)
-        return replace(trial, consistent=found, moments=joint_moments(found.estimate))
-    found = consistent_with_plates(placed, trial.measured, trial.cutoff, seen=trial.seen)
-    return replace(trial, consistent=found, measured_moments=joint_moments(found.estimate))
-
-
-def thinned(plates: GroundForces, clip: Clip) -> GroundForces:
-    """Plates during a clip, at no more than 250 Hz (every so many samples: forces are hardly faster)."""
-    rate = (len(plates) - 1) / float(plates.time[-1] - plates.time[0])
-    every = max(round(rate / PLATE_RATE), 1)
-    inside = (plates.time >= clip.start - 1 / rate) & (plates.time <= clip.start + clip.duration + 1 / rate)
-    rows = np.flatnonzero(inside)[::every]
-    return GroundForces(plates.time[rows], plates.names, plates.force[rows], plates.point[rows], plates.torque[rows])
+    else:
+        found = consistent_with_plates(placed, trial.measured, trial.cutoff, seen=trial.seen)
+    return replace(trial, consistent=found, consistent_moments=joint_moments(found.estimate))
 
 
 def _feet(placed: PlacedClip) -> dict[str, tuple[Array, Array]]:

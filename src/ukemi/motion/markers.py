@@ -13,9 +13,9 @@ import numpy as np
 from ukemi.errors import FileFormatError, InvalidInputError, UkemiWarning, UnknownNameError
 from ukemi.model.arrays import Array, frozen, positive
 from ukemi.motion.c3d import read_c3d
+from ukemi.motion.c3d_plates import plate_forces
 from ukemi.motion.ground_forces import GroundForces, from_opensim
 from ukemi.motion.marker_names import marker_names
-from ukemi.motion.c3d_plates import plate_forces
 from ukemi.motion.text import read_text
 
 #: Metres per unit of a marker file.

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from ukemi.forces.cycles import StancePeaks, stance_peaks, symmetry
+from ukemi.forces.inverse import JointMoments
 from ukemi.forces.opensim_files import finite, write_moments
 from ukemi.forces.plates import smoothed
-from ukemi.forces.trial import TrialForces, peak_residual
+from ukemi.forces.trial import TrialForces
 from ukemi.forces.uncertainty import ForceBands
 from ukemi.model.arrays import Array
 from ukemi.motion.ground_forces import to_opensim, write_ground_forces
@@ -45,22 +46,33 @@ def write_forces(trial: TrialForces, folder: str | Path) -> dict[str, Path]:
     files = {
         "ground_forces": write_ground_forces(trial.forces, out / "ground_forces.csv"),
         "ground_forces_opensim": write_ground_forces(trial.forces, out / "ground_forces.mot"),
-        "joint_moments": write_moments(trial.moments, out / "joint_moments.csv"),
-        "joint_moments_opensim": write_moments(trial.moments, out / "joint_moments.sto"),
+        **_moment_files(trial.moments, out, ""),
     }
-    powers = {
-        name.removesuffix("_moment") + "_power": trial.moments.power[:, k] for k, name in enumerate(trial.moments.names)
-    }
-    files["joint_powers"] = write_table(out / "joint_powers.csv", trial.moments.time, powers)
     if trial.measured is not None and trial.measured_moments is not None:
         files["plates"] = write_ground_forces(smoothed(trial.measured, trial.cutoff), out / "plates_on_feet.mot")
-        files["joint_moments_plates"] = write_moments(trial.measured_moments, out / "joint_moments_plates.csv")
+        files |= _moment_files(trial.measured_moments, out, "plates")
     if trial.bands is not None:
         files["bands"] = write_table(out / "bands.csv", trial.forces.time, _band_columns(trial, trial.bands))
     if trial.consistent is not None:
         files["motion"] = Path(write_motion(trial.consistent.motion, out / "motion.bvh"))
+        if trial.consistent_moments is not None:
+            files |= _moment_files(trial.consistent_moments, out, "consistent")
     files["report"] = write_report(trial, out / "report.html")
     return files
+
+
+def _moment_files(moments: JointMoments, out: Path, by: str) -> dict[str, Path]:
+    """joint_moments.csv and .sto and joint_powers.csv, with what they are by in their names."""
+    more = f"_{by}" if by else ""
+    powers = {
+        f"{name.removesuffix('_moment')}_power": column
+        for name, column in zip(moments.names, moments.power.T, strict=True)
+    }
+    return {
+        f"joint_moments{more}": write_moments(moments, out / f"joint_moments{more}.csv"),
+        f"joint_moments{more}_opensim": write_moments(moments, out / f"joint_moments{more}.sto"),
+        f"joint_powers{more}": write_table(out / f"joint_powers{more}.csv", moments.time, powers),
+    }
 
 
 def _band_columns(trial: TrialForces, bands: ForceBands) -> dict[str, Array]:
@@ -104,11 +116,11 @@ def summary(trial: TrialForces) -> dict[str, Any]:
             "converged": c.converged,
         }
     if trial.agreement is not None and trial.measured_moments is not None and trial.seen is not None:
-        force, moment = peak_residual(trial.measured_moments, trial.cutoff)
+        force, moment = trial.measured_residual or (float("nan"), float("nan"))
         fit = trial.agreement
         out |= {
-            "plates_residual_force_n": force,
-            "plates_residual_moment_nm": moment,
+            "plates_residual_force_n": finite(force),
+            "plates_residual_moment_nm": finite(moment),
             "plates_seen_share": float(trial.seen.mean()),
             "agreement": {
                 "foot": {name: {k: finite(v) for k, v in asdict(c).items()} for name, c in fit.foot.items()},
@@ -136,12 +148,8 @@ def write_report(trial: TrialForces, path: str | Path) -> Path:
         ("largest vertical force", f"{100 * largest / weight:.0f} % of body weight", "of both feet together"),
         _residual_row("what the root lacks, estimated forces", trial.residual, limits),
     ]
-    if trial.measured_moments is not None:
-        rows.append(
-            _residual_row(
-                "what the root lacks, plates' forces", peak_residual(trial.measured_moments, trial.cutoff), limits
-            )
-        )
+    if trial.measured_residual is not None:
+        rows.append(_residual_row("what the root lacks, plates' forces", trial.measured_residual, limits))
     if trial.consistent is not None:
         c = trial.consistent
         rows.append(_residual_row("the same, after --consistent", (c.after.force, c.after.moment), limits))

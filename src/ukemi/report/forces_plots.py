@@ -95,7 +95,7 @@ def _moments(trial: TrialForces, name: str) -> Callable[[Any], None]:
     def draw(axes: Any) -> None:
         for side, colour, label in (("r", RIGHT, "right"), ("l", LEFT, "left")):
             column = f"{name}_{side}_moment"
-            if trial.bands is not None and trial.consistent is None:
+            if trial.bands is not None:
                 half = trial.bands.moment(column) / trial.mass
                 _band(axes, trial.moments.time, trial.moments[column] / trial.mass, half, colour)
             axes.plot(trial.moments.time, trial.moments[column] / trial.mass, color=colour, lw=1.3, label=label)
@@ -111,7 +111,7 @@ def _moments(trial: TrialForces, name: str) -> Callable[[Any], None]:
 
 def _cycles(trial: TrialForces) -> bytes:
     """Mean and spread over the strides of either leg; empty where there is no whole stride."""
-    moments: JointMoments = trial.measured_moments or trial.moments
+    moments: JointMoments = trial.consistent_moments or trial.measured_moments or trial.moments
     found = {
         (name, side): normalised(moments.time, moments[f"{name}_{side}_moment"] / trial.mass, foot, trial.stances)
         for name, _ in SAGITTAL
