@@ -209,6 +209,10 @@ def _summary(result: InverseKinematics, trial: Path, scaled: Scaled | None) -> d
     return summary
 
 
+#: Largest good RMS marker error [mm] (Hicks et al., J. Biomech. Eng. 137, 2015).
+GUIDE = 20.0
+
+
 def _print(summary: dict[str, Any]) -> None:
     for body, scale in summary.get("scale", {}).items():
         factors = scale["factors"]
@@ -231,4 +235,7 @@ def _print(summary: dict[str, Any]) -> None:
     for name, m in list(summary["markers"].items())[:WORST]:
         seen = "" if m["seen"] == 1 else f", seen in {100 * m['seen']:.0f} % of the frames"
         typer.echo(f"  {name:20s} {m['rms_mm']:6.1f} mm rms, {m['largest_mm']:6.1f} mm at most{seen}")
+    if summary["rms_mm"] > GUIDE:
+        what = "is it this person's model, scaled (--static), with its markers where the person's are?"
+        typer.echo(f"warning: markers are off by more than the {GUIDE:g} mm of OpenSim's guide: {what}", err=True)
     typer.echo("written: " + ", ".join(summary["files"].values()))
