@@ -24,6 +24,8 @@ GLITCH = 0.25
 #: A belt is faster than this share of sqrt(g leg) (0.4 m/s for an adult); the lowest point's velocity stays within a
 #: share of it in half of all frames, and the body goes less than a share of it. Treadmills seen: 1.1 to 4 m/s.
 BELT, STEADY, IN_PLACE = 0.13, 0.25, 0.5
+#: A clip shorter than a step tells no belt: a swinging foot may be all that there is [s], of an adult.
+BRIEF = 0.5
 #: Mean shift to the velocity that most frames have: its reach, as a share, and rounds.
 NEAR, ROUNDS = 0.15, 20
 #: Smallest and largest person that is believed [m]: from children and small robots to giants of games.
@@ -88,7 +90,7 @@ def doubt_frame_rate(problem: Problem, clip: Clip) -> float:
 def belt_of(figure: ClipFigure) -> Array:
     """(3,) velocity of a treadmill's belt, as the feet that stand on it tell [m/s]; zero where they do not."""
     clip, out = figure.clip, np.zeros(3)
-    if len(clip) < 3:
+    if len(clip) < 3 or clip.duration < BRIEF * np.sqrt(figure.height / 1.74):
         return out
     points = sole_points(figure.model, figure.soles.values(), figure.q()).reshape(len(clip), -1, 3)
     lowest = points[:-1, :, 2].argmin(axis=1)
