@@ -190,7 +190,7 @@ private:
         moving_at_end_ = false;
         flight_.move(tree_, q, v_start, 0.5 * t, q_mid_.data());
         std::copy(v_start, v_start + nv_, v_carried_.begin());
-        flight_.carry(q, q_mid_.data(), v_carried_.data());
+        flight_.carry(0.5 * t, v_carried_.data());
         const double* v = v_carried_.data();
         inertia_.at(q_mid_.data(), t);
         body_motions(tree_, {q_mid_.data(), 0}, {v, 0}, motions_.data(), {flight_.straight(v), 0});
@@ -235,7 +235,7 @@ private:
             flight_.move(tree_, q_mid_.data(), v_new_.data(), 0.5 * t, q_new_.data());
         }
         std::copy(q_new_.begin(), q_new_.end(), q_new), std::copy(v_new_.begin(), v_new_.end(), v_new);
-        flight_.carry(q_mid_.data(), q_new, v_new);
+        flight_.carry(0.5 * t, v_new);
         if (loops) loops->project(q_new, v_new);
     }
     /// (M + t D + t^2/4 K)(v_new - v) = t (tau - b), where b has the dampers at v: springs at the mean of the step's two ends, which

@@ -16,12 +16,10 @@ public:
         integrate(tree, q, v, dt, q_new);
         for (const Body* b : free_) write3(q_new + b->iq, read3(q + b->iq) + turn(load_quat(q + b->iq + 3), read3(v + b->iv)) * dt);
     }
-    /// Puts linear velocities from the axes at one pose into those at another.
-    void carry(const double* from, const double* to, double* v) const {
-        for (const Body* b : free_) {
-            const Vec3<double> in_world = turn(load_quat(from + b->iq + 3), read3(v + b->iv));
-            write3(v + b->iv, turn_back(load_quat(to + b->iq + 3), in_world));
-        }
+    /// Puts linear velocities into the axes that bodies have after they turned with the angular velocities in v for a time dt. What does not
+    /// turn keeps its velocity to the last digit.
+    void carry(double dt, double* v) const {
+        for (const Body* b : free_) write3(v + b->iv, turn_back(exp_rotation(read3(v + b->iv + 3) * dt), read3(v + b->iv)));
     }
     /// The rate of v for which free bodies fly straight: - w x v for their linear velocities, 0 for all else.
     const double* straight(const double* v) {
