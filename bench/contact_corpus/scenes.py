@@ -69,10 +69,10 @@ def pile(count: int, seed: int) -> uk.World:
     return world
 
 
-def heap(seed: int, count: int = 14) -> uk.World:
+def mixed_pile(seed: int, count: int = 14) -> uk.World:
     """Boxes, balls, capsules and cylinders that fall into each other."""
     rng = np.random.default_rng(seed)
-    mu = MU_OF_HEAPS[seed % len(MU_OF_HEAPS)]
+    mu = MU_OF_PILES[seed % len(MU_OF_PILES)]
     world = ground(mu)
     shapes = (uk.Box((0.2, 0.14, 0.1)), uk.Sphere(0.1), uk.Capsule(0.06, 0.2), uk.Cylinder(0.08, 0.2))
     for i in range(count):
@@ -84,17 +84,17 @@ def heap(seed: int, count: int = 14) -> uk.World:
 
 def basket(seed: int) -> uk.World:
     """The same in a box without a lid, where they stay together."""
-    world = heap(seed, 20)
+    world = mixed_pile(seed, 20)
     sides = [uk.Box((1.0, 0.2, 2.0), at=uk.Pose((0, sign * 0.45, 1.0))) for sign in (-1, 1)] + [
         uk.Box((0.2, 1.0, 2.0), at=uk.Pose((sign * 0.45, 0, 1.0))) for sign in (-1, 1)
     ]
-    mu = MU_OF_HEAPS[seed % len(MU_OF_HEAPS)]
+    mu = MU_OF_PILES[seed % len(MU_OF_PILES)]
     world.terrain = [uk.Ground(friction=mu), uk.Solids(sides, uk.Surface(mu))]
     return world
 
 
-#: One of three a heap.
-MU_OF_HEAPS = (0.3, 0.8, 1.0)
+#: Friction of the piles, in turn.
+MU_OF_PILES = (0.3, 0.8, 1.0)
 
 
 def wall(rows: int, columns: int, hit: bool) -> uk.World:
@@ -185,9 +185,9 @@ def all_scenes(first: int = 0) -> Iterator[Scene]:
         yield Scene(f"speculative/{seed}", partial(tumble, seed, "plane"), 0.8, (450, 600, 900), reach=5e-3)
         yield Scene(f"hands/{seed}", partial(hands, seed), 0.8, (350, 450, 600))
         yield Scene(f"loops/{seed}", partial(loops, seed, seed % 2 == 1), 0.8, (50, 150, 400))
-        yield Scene(f"basket/{seed}", partial(basket, seed), MU_OF_HEAPS[seed % 3], (500, 900, 1400))
+        yield Scene(f"basket/{seed}", partial(basket, seed), MU_OF_PILES[seed % 3], (500, 900, 1400))
     for seed in range(first, first + 6):
-        yield Scene(f"heap/{seed}", partial(heap, seed), MU_OF_HEAPS[seed % 3], (500, 800, 1100, 1500))
+        yield Scene(f"mixed_pile/{seed}", partial(mixed_pile, seed), MU_OF_PILES[seed % 3], (500, 800, 1100, 1500))
     for seed in range(first, first + 2):
         yield Scene(f"pile/{seed}", partial(pile, 6, seed), 0.8, (250, 400, 600))
         for ratio in (1e2, 1e4, 1e6):

@@ -42,7 +42,7 @@ struct NcpOptions {
     double growth = 2.0;              // a pass whose forces grow more than this must halve the residual: rows that
                                       // contradict each other let forces grow by 1 / eta_cut a pass without that [N]
     int newton = 16;                  // steps of a pass: 8 are enough for 85 % of warm-started problems [N], but leave
-                                      // 3 % of cold ones of slabs of 1 : 1e4 and make others dearer [M]
+                                      // 3 % of cold ones of slabs of 1 : 1e4 and make others slower [M]
     int interior = 40;                // steps: 25 at the 90th percentile of cold problems [N]
     double interior_start = 3.0;      // force and motion of every cone at the start of the path [N]
     double interior_step = 0.95;      // share of the way to the border of a cone [N]

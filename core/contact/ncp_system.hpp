@@ -1,6 +1,6 @@
 // The linear systems of all inner methods: a law per block between changes of force and motion, and u = (W + eta) r.
 //
-// This is all that the methods know of W: another class with these functions (for example in the freedoms of the trees,
+// This is all that the methods know of W: another class with these functions (for example in the DOF of the trees,
 // M + H^T A^-1 B H, where W would be large and full) can stand in its place.
 #pragma once
 #include "dense_lu.hpp"

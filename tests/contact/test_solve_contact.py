@@ -33,12 +33,12 @@ def box_on_corners(half: tuple[float, float, float], mass: float) -> tuple[Array
 
 
 def random_problem(rng: np.random.Generator, contacts: int, mu: float) -> tuple[Array, Array, tuple[str, ...]]:
-    """Contacts, a joint limit and a loop on a random mechanism; more rows than freedoms every other time."""
+    """Contacts, a joint limit and a loop on a random mechanism; more rows than DOF every other time."""
     kinds = ("contact",) * contacts + ("unilateral", "bilateral")
     rows = 3 * contacts + 2
-    freedoms = int(rng.integers(max(6, contacts), 4 * contacts + 8))
-    J = rng.normal(size=(rows, freedoms)) * np.exp(rng.normal(size=freedoms))
-    v = rng.normal(size=freedoms)
+    nv = int(rng.integers(max(6, contacts), 4 * contacts + 8))
+    J = rng.normal(size=(rows, nv)) * np.exp(rng.normal(size=nv))
+    v = rng.normal(size=nv)
     return J @ J.T, J @ v, kinds
 
 

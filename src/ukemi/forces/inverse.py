@@ -91,7 +91,7 @@ def inverse_dynamics_of_trial(
             filtered already.
 
     Raises:
-        InvalidInputError: a joint with several freedoms, fewer than six samples, a plate without a body, or plates that
+        InvalidInputError: a joint with several DOF, fewer than six samples, a plate without a body, or plates that
             were read at other times.
         UnknownNameError: a link that the model does not have, or a plate that the forces do not have.
     """
@@ -129,9 +129,7 @@ def _coordinates(model: Model) -> dict[str, Link]:
     """The joints that are coordinates: those of the .osim, or all that follow none."""
     several = [link.joint_name for link in model.links if link.joint.nq > 1]
     if several:
-        raise InvalidInputError(
-            f"model: joint {several[0]!r} has several freedoms: expected one angle or distance each"
-        )
+        raise InvalidInputError(f"model: joint {several[0]!r} has several DOF: expected one angle or distance each")
     following = {coupling.joint for coupling in model.couplings}
     free = [link.joint_name for link in model.links if link.joint.nq == 1 and link.joint_name not in following]
     return {name: model.joint(name) for name in model.coordinates or free}

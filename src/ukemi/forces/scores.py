@@ -63,8 +63,8 @@ def score(trial: FolderTrial) -> Score:
     return score_of(trial, found, time.process_time() - begun)
 
 
-def run_trial(trial: FolderTrial) -> TrialForces:
-    """The forces of a trial of a folder, beside its plates."""
+def run_trial(trial: FolderTrial, *, consistent: bool = False) -> TrialForces:
+    """The forces of a trial of a folder, beside its plates; consistent: with residuals reduced."""
     from ukemi.motion.markers import read_markers
     from ukemi.motion.read import read_motion
 
@@ -74,7 +74,7 @@ def run_trial(trial: FolderTrial) -> TrialForces:
         if plates is None:
             raise InvalidInputError(f"{trial.motion}: no plates in the file, and no file of plates beside it")
     clip = read_motion(trial.motion, skeleton=trial.skeleton, static=trial.static)
-    return estimate_forces(clip, plates, mass=trial.mass, sex=trial.sex)  # type: ignore[arg-type]
+    return estimate_forces(clip, plates, mass=trial.mass, height=trial.height, sex=trial.sex, consistent=consistent)  # type: ignore[arg-type]
 
 
 def score_of(trial: FolderTrial, found: TrialForces, seconds: float) -> Score:

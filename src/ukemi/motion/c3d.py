@@ -17,6 +17,7 @@ import numpy as np
 
 from ukemi.errors import FileFormatError
 from ukemi.model.arrays import Array
+from ukemi.motion.text import read_bytes
 
 BLOCK = 512  # [bytes]
 #: Second byte of every C3D file.
@@ -73,12 +74,7 @@ def read_c3d(file: Path) -> C3D:
     Raises:
         FileFormatError: no C3D file, or one that was cut short or damaged.
     """
-    try:
-        data = file.read_bytes()
-    except FileNotFoundError:
-        raise FileFormatError(file, None, "no such file") from None
-    except IsADirectoryError:
-        raise FileFormatError(file, None, "expected a file, this is a folder") from None
+    data = read_bytes(file)
     if len(data) < BLOCK or data[1] != KEY:
         raise FileFormatError(file, None, f"expected a C3D file (second byte {KEY:#x}), got {data[:4]!r}")
     try:

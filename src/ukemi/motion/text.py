@@ -13,14 +13,19 @@ from ukemi.errors import FileFormatError
 from ukemi.model.arrays import Array
 
 
-def read_text(file: Path) -> str:
-    """UTF-8, with or without a mark, or else Latin-1: names may be written in anything, numbers are ASCII."""
+def read_bytes(file: Path) -> bytes:
+    """What is in a file; that there is none, or a folder, is a FileFormatError."""
     try:
-        data = file.read_bytes()
+        return file.read_bytes()
     except FileNotFoundError:
         raise FileFormatError(file, None, "no such file") from None
     except IsADirectoryError:
         raise FileFormatError(file, None, "expected a file, this is a folder") from None
+
+
+def read_text(file: Path) -> str:
+    """UTF-8, with or without a mark, or else Latin-1: names may be written in anything, numbers are ASCII."""
+    data = read_bytes(file)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
